@@ -1,0 +1,1 @@
+"""One file per rule; `table.py` lists them."""

@@ -1,0 +1,1 @@
+"""What CMSIS-NN does with a shape: routes, hazards, scratch sizes, per release, CPU and compiler."""

@@ -1,0 +1,1 @@
+"""One file per wrapper: its branches in the order of the C else-if chain, each with its source."""

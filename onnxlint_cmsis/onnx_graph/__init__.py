@@ -1,0 +1,1 @@
+"""Reads ONNX files; the only package that touches protobufs."""

@@ -1,0 +1,159 @@
+"""The graph the analysis works on: plain data, no protobuf, subgraphs and local functions laid flat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from onnxlint_cmsis.types import Size
+
+Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What is known of a value: its element type and shape."""
+
+    name: str
+    """Key, unique in the flattened graph: `then_branch/x` for a value inside a subgraph."""
+    elem_type: str
+    """numpy-like name (`float32`, `int8`, `uint4`), empty where unknown."""
+    shape: tuple[Size, ...] | None
+    """Sizes, None in place of a symbolic one; None where even the rank is unknown."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value fixed in the file: initializer, Constant node, or folded from them without reading weights."""
+
+    name: str
+    """Key of the tensor."""
+    elem_type: str
+    """numpy-like name of the element type."""
+    shape: tuple[int, ...]
+    """Sizes."""
+    read: Callable[[], tuple[Number, ...] | None] = field(repr=False, compare=False)
+    """Flat values, read on demand; None where there are more than `load.MAX_VALUES` or they cannot be read."""
+    overridable: bool = False
+    """Also a graph input in IR >= 4, so a caller may replace it."""
+
+    def values(self) -> tuple[Number, ...] | None:
+        """Flat values in row-major order, or None where they are too many to read while linting."""
+        return self.read()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of the flattened graph."""
+
+    index: int
+    """Position in `Graph.nodes`."""
+    name: str
+    """Name in the file, possibly empty."""
+    op_type: str
+    """Operator."""
+    domain: str
+    """Operator set domain, empty for the default one (`ai.onnx` is normalised to it)."""
+    opset: int
+    """Version of that operator set the model imports; 0 where it does not."""
+    inputs: tuple[str, ...]
+    """Keys of the input tensors, empty string for an omitted one."""
+    outputs: tuple[str, ...]
+    """Keys of the output tensors, empty string for an omitted one."""
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    """Attributes with plain values; tensors and graphs are kept elsewhere."""
+    graph: str = ""
+    """Path of enclosing subgraphs and functions, empty for the main graph."""
+    bodies: tuple[Body, ...] = ()
+    """Subgraphs of If, Loop, Scan."""
+    offset: int = -1
+    """First byte of the node's message in the file; -1 where unknown."""
+    length: int = -1
+    """Bytes of the node's message in the file."""
+
+    @property
+    def label(self) -> str:
+        """Name for messages: the node's own, or operator and position."""
+        return self.name or f"{self.op_type}#{self.index}"
+
+    def is_op(self, *op_types: str) -> bool:
+        """True for one of the operators of the default domain."""
+        return self.domain == "" and self.op_type in op_types
+
+    def ints(self, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """A list-of-ints attribute, or the default where it is absent or of another kind."""
+        value = self.attributes.get(name)
+        return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else default
+
+    def int(self, name: str, default: int = 0) -> int:
+        """An integer attribute, or the default."""
+        value = self.attributes.get(name)
+        return value if isinstance(value, int) else default
+
+    def text(self, name: str, default: str = "") -> str:
+        """A string attribute, or the default."""
+        value = self.attributes.get(name)
+        return value if isinstance(value, str) else default
+
+
+@dataclass(frozen=True)
+class Body:
+    """One subgraph of a control-flow node."""
+
+    attribute: str
+    """`then_branch`, `else_branch` or `body`."""
+    inputs: tuple[str, ...]
+    """Keys of its formal inputs."""
+    outputs: tuple[str, ...]
+    """Keys of its outputs."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with the file that does not stop the reading."""
+
+    kind: str
+    """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
+    message: str
+    """What was found and what is allowed."""
+    node: str = ""
+    """Label of the node, where one is meant."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model, flattened: nodes in file order, each subgraph's and inlined function's after the node that holds it."""
+
+    path: str
+    """File as the user named it."""
+    nodes: tuple[Node, ...]
+    """All nodes."""
+    tensors: dict[str, Tensor]
+    """Every value with what is known of it."""
+    constants: dict[str, Constant]
+    """Values fixed in the file."""
+    inputs: tuple[str, ...]
+    """Keys of the main graph's inputs that are not constants."""
+    outputs: tuple[str, ...]
+    """Keys of the main graph's outputs."""
+    producers: dict[str, Node]
+    """Node that makes each value."""
+    consumers: dict[str, tuple[Node, ...]]
+    """Nodes that read each value, once per node; control-flow nodes read their bodies' outputs."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the file."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """The model's metadata_props."""
+    node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)
+    """metadata_props of nodes that have any, by `Node.index`."""
+
+    def shape(self, name: str) -> tuple[Size, ...] | None:
+        """Shape of a value, None where the rank is unknown."""
+        tensor = self.tensors.get(name)
+        return tensor.shape if tensor else None
+
+    def elem_type(self, name: str) -> str:
+        """Element type of a value, empty where unknown."""
+        tensor = self.tensors.get(name)
+        return tensor.elem_type if tensor else ""

@@ -1,0 +1,206 @@
+"""The words every other module shares: targets, kernel calls, locations, findings. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+Size = int | None
+"""One dimension: a number, or None where the model leaves it symbolic."""
+
+
+class Isa(str, Enum):
+    """Instruction-set class that CMSIS-NN's source distinguishes."""
+
+    SCALAR = "scalar"
+    DSP = "dsp"
+    MVE = "mve"
+
+
+class Level(IntEnum):
+    """How bad a finding is; the order is used by --fail-on."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class Freedom(str, Enum):
+    """Whether a channel count may change: FREE, COUPLED or LOCKED."""
+
+    FREE = "FREE"
+    COUPLED = "COUPLED"
+    LOCKED = "LOCKED"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A CPU with one CMSIS-NN release and one compiler."""
+
+    cpu: str
+    """CPU name with its suffixes, as the user wrote it: `cortex-m55`, `cortex-m4+nodsp`."""
+    isa: Isa
+    """Instruction-set class the build will have."""
+    release: str
+    """CMSIS-NN release: `7.0.0`, `cmsis5-5.9.0`, `main`."""
+    compiler: str = "gcc"
+    """`gcc` or `armclang`."""
+
+    @property
+    def label(self) -> str:
+        """Short text for messages: `cortex-m55, CMSIS-NN 7.0.0, gcc`."""
+        return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where in CMSIS-NN's C source a statement about it can be read."""
+
+    release: str
+    """Release the line number is for."""
+    file: str
+    """Path inside the CMSIS-NN repository."""
+    function: str
+    """C function or macro."""
+    line: int
+    """First line of the statement."""
+
+    def __str__(self) -> str:
+        return f"CMSIS-NN {self.release} {self.file}:{self.line} {self.function}"
+
+
+@dataclass(frozen=True)
+class Dims:
+    """`cmsis_nn_dims`: n, h, w, c."""
+
+    n: Size
+    """Batch; output channels in a convolution filter; depth in a fully connected filter."""
+    h: Size
+    """Height."""
+    w: Size
+    """Width."""
+    c: Size
+    """Channels."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sizes of the spatial plane (`cmsis_nn_tile`)."""
+
+    h: Size
+    """Along the height."""
+    w: Size
+    """Along the width."""
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One ONNX layer in CMSIS-NN's own terms.
+
+    `variables()` names every number the way the conditions do (`input_dims.c`, `stride.w`, `ch_mult`).
+    """
+
+    entry: str
+    """Entry point without `arm_` and `_wrapper`: `convolve_s8`, `depthwise_s8`, `transpose_conv_s8`, `avgpool_s8`."""
+    input_dims: Dims
+    """Input, NHWC."""
+    filter_dims: Dims
+    """Filter: convolution [out_c,h,w,in_c/groups], depthwise [1,h,w,out_c], fully connected [depth,1,1,out_c]."""
+    output_dims: Dims
+    """Output, NHWC."""
+    stride: Pair = Pair(1, 1)
+    """Stride."""
+    padding: Pair = Pair(0, 0)
+    """Padding before (top, left)."""
+    pad_after: Pair = Pair(0, 0)
+    """Padding after (bottom, right), implied in CMSIS-NN by the output size."""
+    dilation: Pair = Pair(1, 1)
+    """Dilation."""
+    ch_mult: Size = 0
+    """Depthwise channel multiplier; 0 where the entry point has none."""
+    per_channel: bool | None = None
+    """Per-channel weight scales (fully connected); None where the entry point does not ask."""
+
+    def variables(self) -> dict[str, Size]:
+        """Every number of the call under its CMSIS-NN name."""
+        names: dict[str, Size] = {}
+        for group in ("input_dims", "filter_dims", "output_dims"):
+            dims: Dims = getattr(self, group)
+            names[f"{group}.n"], names[f"{group}.h"] = dims.n, dims.h
+            names[f"{group}.w"], names[f"{group}.c"] = dims.w, dims.c
+        for group in ("stride", "padding", "pad_after", "dilation"):
+            pair: Pair = getattr(self, group)
+            names[f"{group}.h"], names[f"{group}.w"] = pair.h, pair.w
+        names["ch_mult"] = self.ch_mult
+        names["per_channel"] = None if self.per_channel is None else int(self.per_channel)
+        return names
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where in a model a finding is."""
+
+    path: str
+    """File as the user named it."""
+    node: str = ""
+    """Node name, or `Conv#12` (operator and position) where the model gives none; empty for the whole file."""
+    op_type: str = ""
+    """ONNX operator."""
+    tensor: str = ""
+    """Tensor whose dimension the finding speaks of."""
+    graph: str = ""
+    """Path of enclosing subgraphs or functions; empty for the main graph."""
+    offset: int = -1
+    """First byte of the node in the file; -1 where unknown."""
+    length: int = -1
+    """Bytes of the node in the file; -1 where unknown."""
+
+
+@dataclass(frozen=True)
+class Resize:
+    """A channel count within reach of a better kernel, and whether it may change."""
+
+    variable: str
+    """CMSIS-NN's name: `input_dims.c`, `ch_mult`."""
+    tensor: str
+    """Tensor that carries the dimension."""
+    axis: int
+    """Axis of the tensor."""
+    have: int
+    """Size now."""
+    want: int
+    """Nearest size above that satisfies the condition."""
+    freedom: Freedom
+    """FREE, COUPLED or LOCKED."""
+    layers: tuple[str, ...] = ()
+    """Layers whose weights decide the size."""
+    lock: str = ""
+    """Where LOCKED: the node and the reason."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the linter says about one place of one model."""
+
+    code: str
+    """Stable code, `CNN102`."""
+    name: str
+    """Kebab name of the rule."""
+    level: Level
+    """note, warning or error."""
+    message: str
+    """One complete text; names node, operator, numbers and source."""
+    location: Location
+    """Where."""
+    targets: tuple[str, ...] = ()
+    """Labels of the targets it holds for; empty where it does not depend on a target."""
+    resize: Resize | None = None
+    """The channel count it asks for, if any."""
+    taken: str = ""
+    """Kernel that runs now."""
+    wanted: str = ""
+    """Kernel that would run."""
+    sources: tuple[Source, ...] = ()
+    """C source the statement rests on."""
+    properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
+    """Further facts for JSON and SARIF."""
