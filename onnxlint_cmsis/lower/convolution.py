@@ -1,0 +1,151 @@
+"""Conv, ConvInteger, QLinearConv, FusedConv and ConvTranspose as kernel calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnxlint_cmsis.lower.layer import Channel, Layer
+from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.quantization import data_type
+from onnxlint_cmsis.lower.spatial import Window, fold_pads, pair, window
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
+
+Shape = tuple[Size, ...]
+
+
+def lower_convolution(graph: Graph, node: Node, assume: str) -> Layer | str:
+    """Lower a convolution; a text says why CMSIS-NN has no form for it.
+
+    Input NCW or NCHW, weights [out_c, in_c / group, (h,) w]; the call is NHWC with height 1 for NCW. A group per
+    input channel makes a depthwise layer; one group over one channel stays a convolution, as ONNX has it.
+    """
+    shapes = _shapes(graph, node)
+    if isinstance(shapes, str):
+        return shapes
+    tensor, weights, shape, filter_shape = shapes
+    groups = node.int("group", 1)
+    kernel = node.ints("kernel_shape") or filter_shape[2:]
+    folded = fold_pads(graph, tensor, len(shape) - 2)
+    source = graph.shape(folded.source) if folded else shape
+    plane = window(node, (source or shape)[2:], kernel, folded)
+    kind, assumed = data_type(graph, tensor, weights, assume)
+    depthwise = groups > 1 and groups == shape[1]
+    call = _call(plane, shape, filter_shape, groups, depthwise)
+    call = replace(call, entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
+    channels = {"input_dims.c": Channel(weights, 1, groups), "output_dims.c": Channel(weights, 0)}
+    if depthwise:
+        channels = {"input_dims.c": Channel(tensor, 1), "output_dims.c": Channel(weights, 0)}
+        channels["ch_mult"] = Channel(weights, 0)
+    macs = product(call.output_dims.n, plane.output.h, plane.output.w, *filter_shape)
+    return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels if folded else ())
+
+
+def lower_transpose(graph: Graph, node: Node, assume: str) -> Layer | str:
+    """Lower ConvTranspose: weights [in_c, out_c / group, (h,) w]; output size by
+    ONNX's formula.
+    """
+    shapes = _shapes(graph, node)
+    if isinstance(shapes, str):
+        return shapes
+    tensor, weights, shape, filter_shape = shapes
+    if node.int("group", 1) != 1 or any(d != 1 for d in node.ints("dilations")):
+        return "CMSIS-NN's transpose convolution has neither groups nor dilation"
+    kind, assumed = data_type(graph, tensor, weights, assume)
+    plane, pads = _transposed_plane(node, shape, filter_shape)
+    kernel, stride = pair(filter_shape[2:], 1), pair(node.ints("strides") or (1,) * (len(shape) - 2), 1)
+    call = KernelCall(
+        f"transpose_conv_{kind}",
+        _dims(shape[0], pair(shape[2:], 1), shape[1]),
+        _dims(filter_shape[1], kernel, filter_shape[0]),
+        _dims(shape[0], plane, filter_shape[1]),
+        stride, pads[0], pads[1],
+    )  # fmt: skip
+    channels = {"input_dims.c": Channel(weights, 0), "output_dims.c": Channel(weights, 1)}
+    return Layer(node, call, channels, 1, assumed, product(shape[0], *shape[2:], *filter_shape))
+
+
+def product(*sizes: Size) -> int | None:
+    """Product of sizes, None where one is unknown."""
+    total = 1
+    for size in sizes:
+        if size is None:
+            return None
+        total *= size
+    return total
+
+
+def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
+    where = operands(node.domain, node.op_type)
+    tensor, weights = node.inputs[where.activation], node.inputs[where.weights]
+    shape, filter_shape = graph.shape(tensor), graph.shape(weights)
+    if shape is None or filter_shape is None:
+        return "the rank of its input or weights is unknown"
+    if len(shape) not in (3, 4):
+        return f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
+    if len(filter_shape) != len(shape):
+        return f"its weights have rank {len(filter_shape)}, its input {len(shape)}"
+    return tensor, weights, shape, filter_shape
+
+
+def _call(plane: Window, shape: Shape, filter_shape: Shape, groups: int, depthwise: bool) -> KernelCall:
+    out_c, in_c = filter_shape[0], shape[1]
+    if in_c is None and filter_shape[1] is not None:
+        in_c = filter_shape[1] * groups
+    if depthwise:
+        filter_dims, ch_mult = _dims(1, plane.kernel, out_c), _quotient(out_c, in_c)
+    else:
+        filter_dims, ch_mult = _dims(out_c, plane.kernel, filter_shape[1]), 0
+    return KernelCall(
+        "", _dims(shape[0], plane.size, in_c), filter_dims, _dims(shape[0], plane.output, out_c),
+        plane.stride, plane.before, plane.after, plane.dilation, ch_mult,
+    )  # fmt: skip
+
+
+def _dims(n: Size, plane: Pair, c: Size) -> Dims:
+    return Dims(n, plane.h, plane.w, c)
+
+
+def _quotient(a: Size, b: Size) -> Size:
+    return a // b if a is not None and b else None
+
+
+def _transposed_plane(node: Node, shape: Shape, filter_shape: Shape) -> tuple[Pair, tuple[Pair, Pair]]:
+    """Output plane and crop before and after, by the formulas of ONNX's ConvTranspose."""
+    axes = len(shape) - 2
+    stride = node.ints("strides") or (1,) * axes
+    extra = node.ints("output_padding") or (0,) * axes
+    full = tuple(_full_size(shape[2 + i], filter_shape[2 + i], stride[i], extra[i]) for i in range(axes))
+    same = tuple(None if size is None else size * stride[i] for i, size in enumerate(shape[2:]))
+    crops = [_crop(node, i, full[i], same[i]) for i in range(axes)]
+    output = tuple(
+        None if f is None or None in c else f - sum(p or 0 for p in c) for f, c in zip(full, crops, strict=True)
+    )
+    before, after = tuple(c[0] for c in crops), tuple(c[1] for c in crops)
+    return pair(output, 1), (pair(before, 0), pair(after, 0))
+
+
+def _full_size(size: Size, kernel: Size, stride: int, extra: int) -> Size:
+    return None if size is None or kernel is None else (size - 1) * stride + extra + kernel
+
+
+def _crop(node: Node, axis: int, full: Size, same: Size) -> tuple[Size, Size]:
+    mode = node.text("auto_pad", "NOTSET")
+    fixed = node.ints("output_shape")
+    if mode == "VALID" and not fixed:
+        return 0, 0
+    if mode in ("NOTSET", "") and not fixed:
+        pads = node.ints("pads")
+        return (pads[axis], pads[axis + len(pads) // 2]) if pads else (0, 0)
+    wanted = _fixed(fixed, axis) if fixed else same
+    if full is None or wanted is None:
+        return None, None
+    total = max(full - wanted, 0)
+    small = total // 2
+    return (small, total - small) if mode == "SAME_UPPER" else (total - small, small)
+
+
+def _fixed(output_shape: tuple[int, ...], axis: int) -> Size:
+    """Entry of `output_shape`, which some exporters write with batch and channels in front."""
+    spatial = output_shape[2:] if len(output_shape) > 2 else output_shape
+    return spatial[axis] if axis < len(spatial) else None

@@ -1,0 +1,72 @@
+"""Gemm, MatMul and their quantized relatives as fully connected or batch matrix products."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.convolution import product
+from onnxlint_cmsis.lower.layer import Channel, Layer
+from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.quantization import data_type, per_channel, scale_count, weights_behind
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import Dims, KernelCall, Size
+
+Shape = tuple[Size, ...]
+
+
+def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
+    """Lower a matrix product: constant right side -> fully connected, two activations -> batch matrix product.
+
+    Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
+    """
+    where = operands(node.domain, node.op_type)
+    left, right = node.inputs[where.activation], node.inputs[where.weights]
+    a, b = graph.shape(left), graph.shape(right)
+    if a is None or b is None:
+        return "the rank of a factor is unknown"
+    if weights_behind(graph, right) is None:
+        return _batch_product(graph, node, assume, (left, right), (a, b))
+    if len(b) != 2 or len(a) < 1:
+        return f"its constant factor has rank {len(b)}; a fully connected layer has 2"
+    if weights_behind(graph, left) is not None:
+        return "both factors are constant"
+    return _fully_connected(graph, node, assume, (left, right), (a, b))
+
+
+def _fully_connected(
+    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+) -> Layer:
+    a, b = shapes
+    transposed = bool(node.int("transB"))
+    depth, out_c = (b[1], b[0]) if transposed else (b[0], b[1])
+    rows = a[1] if node.int("transA") and len(a) == 2 else product(*a[:-1])
+    kind, assumed = data_type(graph, names[0], names[1], assume)
+    call = KernelCall(
+        f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
+        per_channel=_scales(graph, node, names[1], out_c) if kind == "s8" else None,
+    )  # fmt: skip
+    channels = {"input_dims.c": Channel(names[1], int(transposed)), "output_dims.c": Channel(names[1], 1 - transposed)}
+    return Layer(node, call, channels, 1, assumed, product(rows, depth, out_c))
+
+
+def _scales(graph: Graph, node: Node, weights: str, out_c: Size) -> bool:
+    position = operands(node.domain, node.op_type).weight_scale
+    if position >= 0 and len(node.inputs) > position:
+        return scale_count(graph, node.inputs[position]) > 1
+    return per_channel(graph, weights, out_c)
+
+
+def _batch_product(
+    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+) -> Layer | str:
+    """`arm_batch_matmul_*`: left [n, h, rows, depth], right [n, h, out_c, depth] (transposed)."""
+    a, b = shapes
+    if not (2 <= len(a) <= 4 and 2 <= len(b) <= 4):
+        return f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
+    kind, assumed = data_type(graph, names[0], "", assume)
+    a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
+    batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
+    call = KernelCall(f"batch_matmul_{kind}", Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3]))
+    return Layer(node, call, {}, 1, assumed, product(batch, height, a[2], a[3], b[3]))
+
+
+def _broadcast(a: Size, b: Size) -> Size:
+    return b if a == 1 else a

@@ -1,0 +1,84 @@
+"""What lowering produces: one layer as a kernel call, with the tensors its channel counts live in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.types import Dims, KernelCall
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Where a channel count of a call lives in the model."""
+
+    tensor: str
+    """Tensor that carries it: the weights where the layer has any, an activation else."""
+    axis: int
+    """Axis of that tensor."""
+    factor: int = 1
+    """The call's count is this many times the axis' size (groups, for the input channels of a grouped convolution)."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One ONNX node as a CMSIS-NN kernel call."""
+
+    node: Node
+    """The node whose operator the kernel computes."""
+    call: KernelCall
+    """The call."""
+    channels: dict[str, Channel] = field(default_factory=dict)
+    """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`)."""
+    groups: int = 1
+    """Groups of a convolution."""
+    assumed: bool = False
+    """The model computes in float here; the call is the integer layer it will become."""
+    macs: int | None = None
+    """Multiply-accumulates, None where undecided or meaningless."""
+    folded: tuple[str, ...] = ()
+    """Labels of Pad nodes whose padding the call includes."""
+
+    def resized(self, variable: str, size: int) -> KernelCall:
+        """The call after a channel count changed, with every number that follows from it.
+
+        `input_dims.c` carries the filter's input channels (per group) along, `ch_mult` and the input channels of a
+        depthwise layer its output channels, `output_dims.c` the filter's count.
+        """
+        call, dims = self.call, self.call.input_dims
+        depthwise = call.entry.startswith("depthwise")
+        if variable == "output_dims.c":
+            return _with_output(call, size, depthwise)
+        if variable == "ch_mult":
+            return replace(_with_output(call, (dims.c or 0) * size, depthwise), ch_mult=size)
+        if variable != "input_dims.c":
+            raise ValueError(f"{variable} is not a channel count; use input_dims.c, output_dims.c or ch_mult")
+        call = replace(call, input_dims=replace(dims, c=size))
+        if depthwise:
+            return _with_output(call, size * (call.ch_mult or 1), depthwise)
+        if call.entry.startswith("fully_connected"):
+            return replace(call, filter_dims=replace(call.filter_dims, n=size))
+        return replace(call, filter_dims=replace(call.filter_dims, c=size // self.groups))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """All layers of a model, and what could not be lowered."""
+
+    layers: tuple[Layer, ...]
+    """Layers in file order."""
+    assumed: int
+    """How many of them compute in float in the file."""
+    unsupported: tuple[tuple[Node, str], ...] = ()
+    """Convolutions and matrix products CMSIS-NN has no form for, with the reason."""
+
+
+def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:
+    filter_dims = replace(call.filter_dims, c=size) if depthwise else _filter_with_output(call, size)
+    return replace(call, output_dims=replace(call.output_dims, c=size), filter_dims=filter_dims)
+
+
+def _filter_with_output(call: KernelCall, size: int) -> Dims:
+    if call.entry.startswith("fully_connected"):
+        return replace(call.filter_dims, c=size)
+    return replace(call.filter_dims, n=size)
