@@ -1,0 +1,206 @@
+"""Configuration: finding the file, reading it, laying the command line over it, resolving it into Settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onnxlint_cmsis import config_kinds
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
+from onnxlint_cmsis.globs import Glob
+from onnxlint_cmsis.settings import KEYS, Key, Settings, Suppression
+from onnxlint_cmsis.types import Level
+
+OWN_FILE = "onnxlint-cmsis.toml"
+PROJECT_FILE = "pyproject.toml"
+SECTION = "onnxlint-cmsis"
+COMMAND_LINE = "command line"
+ARGUMENTS = "arguments"
+_BY_NAME = {key.name: key for key in KEYS}
+_SELECTION = ("ignore", "extend-select", "extend-ignore")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the text names the file, the key and what is allowed."""
+
+
+class Layer(NamedTuple):
+    """Raw values from one place."""
+
+    origin: str
+    """The file, or `command line`."""
+    root: str
+    """Absolute folder that its relative paths start from."""
+    values: dict[str, object]
+    """Key name to raw value."""
+
+
+class Configuration:
+    """The settings of every file of one run; configuration files are searched and read once per folder."""
+
+    def __init__(self, *, config: str = "", isolated: bool = False, options: Layer | None = None) -> None:
+        """`config` names the file instead of searching; `isolated` takes none; `options` is the command line."""
+        self._named = config
+        self._isolated = isolated
+        self._options = options
+        self._by_folder: dict[Path, Settings] = {}
+
+    def settings_for(self, path: str) -> Settings:
+        """The settings a file is linted with; ConfigError where its configuration is wrong."""
+        folder = absolute(path).parent
+        if folder not in self._by_folder:
+            self._by_folder[folder] = self._resolve(folder)
+        return self._by_folder[folder]
+
+    def _resolve(self, folder: Path) -> Settings:
+        found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
+        layers = (read(found) if found else None, self._options)
+        return resolve_layers(tuple(layer for layer in layers if layer))
+
+
+def make_settings(**values: Any) -> Settings:
+    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
+    layer = Layer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
+    _refuse_unknown(layer)
+    return resolve_layers((layer,))
+
+
+def absolute(path: str) -> Path:
+    """The path from the root, without `..`, symbolic links left as they are."""
+    return Path(os.path.normpath(Path(path).absolute()))
+
+
+def nearest(folder: Path) -> Path | None:
+    """The configuration file that holds for a folder: its own or the nearest above."""
+    for place in (folder, *folder.parents):
+        own, project = place / OWN_FILE, place / PROJECT_FILE
+        if own.is_file():
+            return own
+        if project.is_file() and _section(project) is not None:
+            return project
+    return None
+
+
+def read(path: Path) -> Layer:
+    """The raw values of a configuration file, its keys checked."""
+    values = _section(path) if path.name == PROJECT_FILE else _toml(path)
+    if values is None:
+        raise ConfigError(f"{path}: it has no [tool.{SECTION}] section")
+    layer = Layer(str(path), str(absolute(str(path)).parent), values)
+    _refuse_unknown(layer)
+    return layer
+
+
+def _section(path: Path) -> dict[str, object] | None:
+    """The tool's section of a pyproject.toml, None where it has none."""
+    tool = _toml(path).get("tool", {})
+    section = tool.get(SECTION) if isinstance(tool, dict) else None
+    if section is not None and not isinstance(section, dict):
+        raise ConfigError(f"{path}: tool.{SECTION} is not a table")
+    return section
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dictionary."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    return values
+
+
+def _refuse_unknown(layer: Layer) -> None:
+    for name in layer.values:
+        if name not in _BY_NAME:
+            raise ConfigError(f"{layer.origin}: unknown key {name!r}; allowed are {', '.join(_BY_NAME)}")
+
+
+def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
+    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong."""
+    raw: dict[str, object] = {key.name: key.default for key in KEYS}
+    value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
+    origins = {key.name: "default" for key in KEYS}
+    for layer in layers:
+        if "select" in layer.values:
+            for name in _SELECTION:
+                raw[name], value[name], origins[name] = [], (), "default"
+        for name, given in layer.values.items():
+            checked = _checked(_BY_NAME[name], given, layer.origin, layer.root)
+            joined = _BY_NAME[name].extends and origins[name] != "default"
+            value[name] = _joined(value[name], checked) if joined else checked
+            raw[name] = _joined(raw[name], given) if joined else given
+            origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
+    return _settings(value, raw, origins, _file(layers))
+
+
+def _file(layers: tuple[Layer, ...]) -> str:
+    """The configuration file among the layers, empty where there is none."""
+    return next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
+
+
+def _joined(old: Any, new: Any) -> Any:
+    """Two tables or two lists as one; the newer wins."""
+    return old | new if isinstance(old, dict) else old + new
+
+
+def _checked(key: Key, given: object, origin: str, root: str) -> object:
+    """One value checked, its patterns and paths tied to the folder they are relative to."""
+    try:
+        value: Any = config_kinds.check(key, given)
+    except ValueError as error:
+        raise ConfigError(f"{origin}: {key.option if origin == COMMAND_LINE else key.name}: {error}") from None
+    if key.kind == "globs":
+        return tuple(Glob(pattern, root) for pattern in value)
+    if key.kind == "glob-codes":
+        return tuple((Glob(pattern, root), codes) for pattern, codes in value.items())
+    if key.kind == "path":
+        return str(Path(root, value)) if value else ""
+    if key.kind == "suppressions":
+        return tuple(_suppression(entry, root, f"{origin}: suppress[{i}]") for i, entry in enumerate(value))
+    return value
+
+
+def _suppression(entry: dict[str, str], root: str, origin: str) -> Suppression:
+    path = Glob(entry["path"], root) if "path" in entry else None
+    rest = {name: text for name, text in entry.items() if name != "path"}
+    return Suppression(path=path, origin=origin, **rest)
+
+
+def _settings(value: dict[str, Any], raw: dict[str, object], origins: dict[str, str], file: str) -> Settings:
+    """The frozen settings from checked values; ConfigError for a release or CPU that does not exist."""
+    try:
+        release = normalise_release(value["release"])
+    except ValueError as error:
+        raise ConfigError(f"{origins['release']}: release: {error}") from None
+    try:
+        targets = tuple(dict.fromkeys(parse_target(text, release, value["compiler"]) for text in value["targets"]))
+    except ValueError as error:
+        raise ConfigError(f"{origins['targets']}: targets: {error}") from None
+    return Settings(
+        targets=targets,
+        release=release,
+        compiler=value["compiler"],
+        assume=value["assume"],
+        input_shapes=value["input-shapes"],
+        select=value["select"] + value["extend-select"],
+        ignore=value["ignore"] + value["extend-ignore"],
+        per_file_ignores=value["per-file-ignores"],
+        levels={code: Level[level.upper()] for code, level in value["levels"].items()},
+        fail_on=Level[value["fail-on"].upper()],
+        min_level=Level[value["min-level"].upper()],
+        exclude=value["exclude"],
+        suppress=value["suppress"],
+        baseline=value["baseline"],
+        output_format=value["output-format"],
+        file=file,
+        origins=origins,
+        raw=raw,
+    )

@@ -1,0 +1,51 @@
+"""Path patterns of the configuration and of --exclude: `*`, `?` and `**`, relative to the folder that holds them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+class Glob(NamedTuple):
+    """One pattern and the folder it is relative to."""
+
+    pattern: str
+    """Without a slash it matches any folder or file of that name; with one it starts at `root`."""
+    root: str
+    """Absolute folder: of the configuration file, or the working directory for the command line."""
+
+    def matches(self, path: str) -> bool:
+        """True where the path, or a folder above it below `root`, matches."""
+        relative = _below(path, self.root)
+        if relative is None:
+            return "/" not in self.pattern and _regex(self.pattern).fullmatch(Path(path).name) is not None
+        parts = relative.split("/")
+        if "/" in self.pattern.rstrip("/"):
+            parts = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+        regex = _regex(self.pattern.strip("/"))
+        return any(regex.fullmatch(part) for part in parts)
+
+
+def matches_any(globs: tuple[Glob, ...], path: str) -> bool:
+    """True where one of the patterns matches the path."""
+    return any(glob.matches(path) for glob in globs)
+
+
+def _below(path: str, root: str) -> str | None:
+    """The path relative to root with forward slashes, None where it is not below it."""
+    try:
+        relative = os.path.relpath(path, root)
+    except ValueError:  # another drive on Windows
+        return None
+    posix = Path(relative).as_posix()
+    return None if posix == ".." or posix.startswith("../") else posix
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """The pattern as a regular expression; `*` and `?` stay inside one path component."""
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./"))
+    return re.compile("".join(_WILDCARDS.get(piece, re.escape(piece)) for piece in pieces), re.DOTALL)
