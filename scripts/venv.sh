@@ -1,0 +1,20 @@
+# Sourced by the other scripts: puts a virtual environment with this project into .venv and activates it.
+# Usage: . scripts/venv.sh [EXTRA]     EXTRA is an optional-dependency group of pyproject.toml.
+python=${PYTHON:-python3}
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+    echo "onnxlint-cmsis needs Python 3.10 or newer; set PYTHON to one" >&2
+    exit 2
+fi
+if [ ! -x .venv/bin/python ]; then
+    if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y python3-venv >/dev/null
+        else
+            echo "this Python has no venv: install it first (Debian: apt-get install python3-venv)" >&2
+            exit 2
+        fi
+    fi
+    "$python" -m venv .venv
+fi
+. .venv/bin/activate
+python -m pip install --quiet --disable-pip-version-check --editable ".${1:+[$1]}"
