@@ -1,0 +1,108 @@
+"""Makes the models the benchmarks load: MobileNet-like, a chain of small nodes, a file with a hole for weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def mobilenet(path: Path, width: float = 1.0) -> None:
+    """Write a MobileNetV1-shaped float model: 27 convolutions, about 17 MB at width 1."""
+    nodes: list[onnx.NodeProto] = []
+    weights: list[onnx.TensorProto] = []
+    value, channels = "input", 3
+    blocks = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
+    rng = np.random.default_rng(1)
+
+    def conv(out: int, kernel: int, stride: int, group: int) -> None:
+        nonlocal value, channels
+        index = len(nodes)
+        shape = (out, channels // group, kernel, kernel)
+        weights.append(numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), f"w{index}"))
+        weights.append(numpy_helper.from_array(np.zeros(out, np.float32), f"b{index}"))
+        pads = [kernel // 2] * 4
+        nodes.append(
+            helper.make_node(
+                "Conv",
+                [value, f"w{index}", f"b{index}"],
+                [f"c{index}"],
+                f"conv{index}",
+                strides=[stride, stride],
+                pads=pads,
+                group=group,
+                kernel_shape=[kernel, kernel],
+            )
+        )
+        nodes.append(helper.make_node("Relu", [f"c{index}"], [f"r{index}"], f"relu{index}"))
+        value, channels = f"r{index}", out
+
+    conv(int(32 * width), 3, 2, 1)
+    for out, stride in blocks:
+        conv(channels, 3, stride, channels)
+        conv(int(out * width), 1, 1, 1)
+    nodes.append(helper.make_node("GlobalAveragePool", [value], ["pooled"], "pool"))
+    nodes.append(helper.make_node("Flatten", ["pooled"], ["flat"], "flatten"))
+    weights.append(numpy_helper.from_array(rng.standard_normal((channels, 1000), dtype=np.float32), "dense"))
+    nodes.append(helper.make_node("MatMul", ["flat", "dense"], ["output"], "head"))
+    _save(path, nodes, weights, [1, 3, 224, 224], [1, 1000])
+
+
+def chain(path: Path, nodes: int) -> None:
+    """Write a chain of `nodes` small nodes: convolution, relu, convolution, relu and so on."""
+    made: list[onnx.NodeProto] = []
+    weights = [numpy_helper.from_array(np.zeros((8, 8, 1, 1), np.float32), "w")]
+    value = "input"
+    for index in range(nodes):
+        if index % 2:
+            made.append(helper.make_node("Relu", [value], [f"v{index}"], f"n{index}"))
+        else:
+            weights.append(numpy_helper.from_array(np.zeros((8, 8, 1, 1), np.float32), f"w{index}"))
+            made.append(helper.make_node("Conv", [value, f"w{index}"], [f"v{index}"], f"n{index}"))
+        value = f"v{index}"
+    made.append(helper.make_node("Identity", [value], ["output"], "end"))
+    _save(path, made, weights[1:], [1, 8, 16, 16], [1, 8, 16, 16])
+
+
+def heavy(path: Path, megabytes: int) -> None:
+    """Write a model with one matrix of `megabytes`; its bytes are a hole in the file, so they cost no disk."""
+    rows = megabytes * 1024 * 1024 // (4 * 1024)
+    node = helper.make_node("MatMul", ["input", "w"], ["output"], "head")
+    graph = helper.make_graph(
+        [node], "heavy",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, rows])],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, 1024])],
+    )  # fmt: skip
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[rows, 1024])
+    size = rows * 1024 * 4
+    head = tensor.SerializeToString() + b"\x4a" + _varint(size)
+    graph_head = graph.SerializeToString() + b"\x2a" + _varint(len(head) + size) + head
+    model = helper.make_model(helper.make_graph([], "", [], []), opset_imports=[helper.make_opsetid("", 13)])
+    model.ClearField("graph")
+    start = model.SerializeToString() + b"\x3a" + _varint(len(graph_head) + size) + graph_head
+    with path.open("wb") as file:
+        file.write(start)
+        file.truncate(len(start) + size)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _save(
+    path: Path, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto], source: list[int], result: list[int]
+) -> None:
+    graph = helper.make_graph(
+        nodes, path.stem,
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, source)],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, result)],
+        weights,
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)

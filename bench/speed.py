@@ -1,0 +1,61 @@
+"""Times the linter as whole processes and prints ratios: python bench/speed.py [RUNS].
+
+* text and SARIF output on a MobileNet-size model against `import onnx; onnx.load(FILE, load_external_data=False)`;
+* 1 GB of weights against 1 MB; 10,000 nodes against 1,000; peak memory beside each.
+Nothing here fails: shared machines are noisy, so read the medians.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from models import chain, heavy, mobilenet
+
+
+def measure(command: list[str]) -> tuple[float, int]:
+    """Wall seconds and peak resident kilobytes of one run."""
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return time.perf_counter() - started, usage.ru_maxrss
+
+
+def compare(title: str, first: list[str], second: list[str], runs: int) -> None:
+    """Run both in turn and print the median of the pairwise ratios."""
+    measure(first), measure(second)
+    pairs = [(measure(first), measure(second)) for _ in range(runs)]
+    ratio = statistics.median(a[0] / b[0] for a, b in pairs)
+    times = [statistics.median(p[i][0] for p in pairs) * 1000 for i in (0, 1)]
+    memory = [max(p[i][1] for p in pairs) // 1024 for i in (0, 1)]
+    print(f"{title}: ratio {ratio:.2f} ({times[0]:.0f} ms and {times[1]:.0f} ms, peak {memory[0]} and {memory[1]} MB)")
+
+
+def main(runs: int) -> None:
+    """Print every comparison."""
+    lint = [sys.executable, "-m", "onnxlint_cmsis", "--isolated", "--exit-zero"]
+    sarif = [*lint, "--output-format", "sarif"]
+    with tempfile.TemporaryDirectory() as folder:
+        names = ("mobilenet", "small", "large", "n1000", "n10000")
+        paths = {name: Path(folder, f"{name}.onnx") for name in names}
+        mobilenet(paths["mobilenet"])
+        heavy(paths["small"], 1)
+        heavy(paths["large"], 1024)
+        chain(paths["n1000"], 1_000)
+        chain(paths["n10000"], 10_000)
+        model = str(paths["mobilenet"])
+        load = f"import onnx; onnx.load({model!r}, load_external_data=False)"
+        compare("text against onnx.load", [*lint, model], [sys.executable, "-c", load], runs)
+        compare("SARIF against text", [*sarif, model], [*lint, model], runs)
+        compare("1 GB against 1 MB of weights", [*lint, str(paths["large"])], [*lint, str(paths["small"])], runs)
+        compare("10,000 against 1,000 nodes", [*lint, str(paths["n10000"])], [*lint, str(paths["n1000"])], runs)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
