@@ -1,0 +1,135 @@
+"""The baseline: findings accepted for now, by file and fingerprint, in a versioned JSON file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.reporters.fingerprint import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnxlint_cmsis.types import Finding
+
+VERSION = 1
+UNUSED = "CNN091"
+
+
+class BaselineError(ValueError):
+    """A baseline file that cannot be used; the text names the file and what is wrong."""
+
+
+class Entry(NamedTuple):
+    """Findings of one file with one identity."""
+
+    findings: int
+    """How many there were."""
+    rule: str
+    """Code, for people and for messages."""
+    node: str
+    """Node, for people and for messages."""
+
+
+class Baseline(NamedTuple):
+    """A baseline file."""
+
+    path: str
+    """The file; the paths inside are relative to its folder."""
+    files: dict[str, dict[str, Entry]]
+    """Model file to identity to entry."""
+
+
+def read(path: str) -> Baseline:
+    """Read a baseline file; BaselineError where it is missing or is not one."""
+    import json
+
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BaselineError(f"{path}: the baseline cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BaselineError(f"{path}: the baseline is not valid JSON: {error}") from error
+    version = data.get("version") if isinstance(data, dict) else None
+    if version != VERSION:
+        raise BaselineError(f"{path}: version {version!r} of the baseline is not {VERSION}; write it again")
+    try:
+        files = {name: {key: Entry(**row) for key, row in rows.items()} for name, rows in data["files"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BaselineError(f"{path}: the baseline is not as --write-baseline writes it") from error
+    return Baseline(path, files)
+
+
+def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
+    """Write the findings of each (file, findings) as the new baseline; the number of findings in it."""
+    import json
+
+    from onnxlint_cmsis.atomic import write_text
+
+    files = {key_of(path, file): _entries(found) for file, found in findings if found}
+    rows = {file: {key: entry._asdict() for key, entry in sorted(files[file].items())} for file in sorted(files)}
+    write_text(path, json.dumps({"version": VERSION, "files": rows}, indent=1) + "\n")
+    return sum(entry.findings for entries in files.values() for entry in entries.values())
+
+
+def key_of(baseline: str, file: str) -> str:
+    """A model file as the baseline names it: relative to the baseline's folder, with forward slashes."""
+    try:
+        return Path(os.path.relpath(file, Path(baseline).absolute().parent)).as_posix()
+    except ValueError:  # another drive on Windows
+        return Path(file).absolute().as_posix()
+
+
+def remaining(baseline: Baseline, file: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of a file beyond those in the baseline."""
+    left = {key: entry.findings for key, entry in baseline.files.get(key_of(baseline.path, file), {}).items()}
+    kept = []
+    for finding in findings:
+        key = identity(finding)
+        left[key] = left.get(key, 0) - 1
+        if left[key] < 0:
+            kept.append(finding)
+    return tuple(kept)
+
+
+def unused(baseline: Baseline, linted: Iterable[tuple[str, Sequence[Finding]]]) -> tuple[Finding, ...]:
+    """A CNN091 for each entry with fewer findings than it counts, in the files linted and those that are gone."""
+    found = {key_of(baseline.path, file): _entries(findings) for file, findings in linted}
+    folder = Path(baseline.path).absolute().parent
+    result: list[Finding] = []
+    for file, entries in baseline.files.items():
+        if file in found:
+            for key, entry in entries.items():
+                now = found[file][key].findings if key in found[file] else 0
+                if now < entry.findings:
+                    result.append(_finding(baseline, f"{file}: {_counted(entry)}, there {_are(now)} now"))
+        elif not (folder / file).exists():
+            result.append(_finding(baseline, f"{file}: the file does not exist any more"))
+    return tuple(result)
+
+
+def _entries(findings: Sequence[Finding]) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for finding in findings:
+        key = identity(finding)
+        before = entries[key].findings if key in entries else 0
+        entries[key] = Entry(before + 1, finding.code, finding.location.node)
+    return entries
+
+
+def _counted(entry: Entry) -> str:
+    where = f" at '{entry.node}'" if entry.node else ""
+    return f"the baseline has {entry.findings} {entry.rule}{where}"
+
+
+def _are(number: int) -> str:
+    return "is 1" if number == 1 else f"are {number}"
+
+
+def _finding(baseline: Baseline, message: str) -> Finding:
+    from onnxlint_cmsis.checks.table import rule
+    from onnxlint_cmsis.types import Finding, Location
+
+    row = rule(UNUSED)
+    return Finding(row.code, row.name, row.level, message, Location(baseline.path))

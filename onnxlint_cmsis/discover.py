@@ -1,0 +1,63 @@
+"""From the paths of the command line to the files to lint."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+SUFFIX = ".onnx"
+STDIN = "-"
+SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", ".nox", ".tox", ".venv", "venv", "node_modules", "site-packages", "__pycache__"}
+)
+"""Folders a search does not enter unless they are named: other people's models are in there."""
+
+
+class Found(NamedTuple):
+    """The files of a run."""
+
+    files: tuple[str, ...]
+    """Each file once, in the order of the paths, a folder's files sorted."""
+    empty: tuple[str, ...]
+    """Folders in which there is no file to lint."""
+
+
+def discover(paths: Iterable[str], excluded: Callable[[str], bool], *, force_exclude: bool = False) -> Found:
+    """Find the files to lint.
+
+    `excluded` tells whether the configuration leaves a file or folder out. A file that is named itself is linted all
+    the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported.
+    """
+    files: dict[str, None] = {}
+    empty: list[str] = []
+    for path in paths:
+        if path != STDIN and _is_folder(path):
+            found = sorted(_search(path, excluded))
+            files.update(dict.fromkeys(found))
+            if not found:
+                empty.append(path)
+        elif path == STDIN or not (force_exclude and excluded(path)):
+            files[path if path == STDIN else os.path.normpath(path)] = None
+    return Found(tuple(files), tuple(empty))
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a name that is too long, a folder above that may not be entered
+        return False
+
+
+def _search(folder: str, excluded: Callable[[str], bool]) -> Iterator[str]:
+    """Every model file below a folder; links to folders are not followed."""
+    for place, folders, files in os.walk(os.path.normpath(folder)):
+        here = Path(place)
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and not excluded(str(here / name))]
+        for name in files:
+            path = str(here / name)
+            if name.lower().endswith(SUFFIX) and not excluded(path):
+                yield path

@@ -1,0 +1,71 @@
+"""Findings with their details, file by file, and a summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.concise import finding_line, note_line
+from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.run import by_level
+from onnxlint_cmsis.reporters.statistics import statistics_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.types import Finding, Resize
+
+
+def render(run: Run) -> str:
+    """The report as text."""
+    blocks = [block for file in run.files if (block := "\n".join(_file(file, run)))]
+    if run.statistics:
+        blocks.append("\n".join(statistics_lines(run)))
+    if not run.quiet:
+        blocks.append(summary(run))
+    return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{block}\n" for block in blocks[-1:])
+
+
+def summary(run: Run) -> str:
+    """The last line: what was found where, and for which targets."""
+    models = [file for file in run.files if file.model]
+    targets = "; ".join(run.targets)
+    failed = sum(bool(file.error) for file in models)
+    tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
+    tail += f", {counted(failed, 'file')} not finished" if failed else ""
+    if not run.findings:
+        return f"No findings in {counted(len(models), 'file')} for {targets}{tail}"
+    levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
+    touched = sum(bool(file.findings) for file in models)
+    return f"{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
+
+
+def _file(file: FileResult, run: Run) -> Iterator[str]:
+    if not run.quiet:
+        yield from (note_line(file, note, run.color) for note in file.notes)
+    for finding in file.findings:
+        yield finding_line(file, finding, run.color)
+        for label, text in _details(finding):
+            yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+
+
+def _details(finding: Finding) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line under a finding."""
+    if finding.targets:
+        yield "targets", "; ".join(finding.targets)
+    if finding.taken or finding.wanted:
+        yield "kernel", " -> ".join(kernel for kernel in (finding.taken, finding.wanted) if kernel)
+    if finding.resize:
+        yield "resize", _resize(finding.resize)
+    for source in finding.sources:
+        yield "source", str(source)
+    yield "help", f"onnxlint-cmsis rule {finding.code}"
+
+
+def _resize(resize: Resize) -> str:
+    """`input_dims.c 10 -> 12 (axis 1 of 'x'): COUPLED, decided by Conv_1, Conv_2`."""
+    text = f"{resize.variable} {resize.have} -> {resize.want} (axis {resize.axis} of '{resize.tensor}')"
+    text += f": {resize.freedom.value}"
+    if resize.lock:
+        return f"{text}, {resize.lock}"
+    return f"{text}, decided by {', '.join(resize.layers)}" if resize.layers else text

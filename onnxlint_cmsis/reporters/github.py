@@ -1,0 +1,41 @@
+"""GitHub Actions annotations: `::error file=...,title=...::message`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.uris import posix
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.types import Finding
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def render(run: Run) -> str:
+    """One line for each finding and internal error."""
+    lines = []
+    for file in run.files:
+        lines += [_finding(file, finding) for finding in file.findings]
+        if file.error:
+            lines.append(_command("error", file.path, "internal error", file.error))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _finding(file: FileResult, finding: Finding) -> str:
+    title = f"{finding.code} {finding.name}"
+    message = finding.message
+    if finding.targets:
+        message += f"\nFor {'; '.join(finding.targets)}"
+    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, message)
+
+
+def _command(command: str, path: str, title: str, message: str) -> str:
+    return f"::{command} file={_escape(posix(path), _PROPERTY)},title={_escape(title, _PROPERTY)}::{_escape(message, _DATA)}"
+
+
+def _escape(text: str, table: dict[str, str]) -> str:
+    return "".join(table.get(character, character) for character in text)

@@ -1,0 +1,71 @@
+"""JUnit XML: a suite for each file, a failing case for each finding that fails the run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.types import Finding
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(run: Run) -> str:
+    """The report as XML text."""
+    suites = "".join(_suite(file) for file in run.files)
+    tests = sum(_tests(file) for file in run.files)
+    failures = sum(_failures(file) for file in run.files)
+    errors = sum(bool(file.error) for file in run.files)
+    counts = f'tests="{tests}" failures="{failures}" errors="{errors}"'
+    head = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return f'{head}<testsuites name="onnxlint-cmsis" {counts}>\n{suites}</testsuites>\n'
+
+
+def _suite(file: FileResult) -> str:
+    counts = f'tests="{_tests(file)}" failures="{_failures(file)}" errors="{int(bool(file.error))}"'
+    cases = [_finding(file, finding) for finding in file.findings]
+    if file.error:
+        cases.append(_case(file, "internal error", f"<error message={_attribute(file.error)} />"))
+    if not cases:
+        cases = [_case(file, "no findings", "")]
+    return f"  <testsuite name={_attribute(file.path)} {counts}>\n{''.join(cases)}  </testsuite>\n"
+
+
+def _finding(file: FileResult, finding: Finding) -> str:
+    name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
+    level, text = finding.level.name.lower(), finding.message
+    if finding.targets:
+        text += f"\nFor {'; '.join(finding.targets)}"
+    if finding.level >= file.fail_on:
+        body = f"<failure type={_attribute(level)} message={_attribute(finding.message)}>{_text(text)}</failure>"
+    else:
+        body = f"<system-out>{_text(f'{level}: {text}')}</system-out>"
+    return _case(file, name, body)
+
+
+def _case(file: FileResult, name: str, body: str) -> str:
+    return f"    <testcase classname={_attribute(file.path)} name={_attribute(name)}>{body}</testcase>\n"
+
+
+def _tests(file: FileResult) -> int:
+    return max(1, len(file.findings) + bool(file.error))
+
+
+def _failures(file: FileResult) -> int:
+    return sum(finding.level >= file.fail_on for finding in file.findings)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_xml(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def _text(text: str) -> str:
+    return escape(_xml(text))
+
+
+def _xml(text: str) -> str:
+    """The text with what XML cannot hold written as an escape."""
+    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)

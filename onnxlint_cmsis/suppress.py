@@ -1,0 +1,141 @@
+"""Accepted findings: entries of the configuration, and `onnxlint-cmsis:ignore` in the metadata of a model or node."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis import codes
+from onnxlint_cmsis.settings import Settings, Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.types import Finding, Location
+
+METADATA_KEY = "onnxlint-cmsis:ignore"
+UNUSED = "CNN090"
+SUPPRESSED = "suppressed"
+_VALUE = re.compile(r"\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)", re.DOTALL)
+
+
+class Outcome(NamedTuple):
+    """What is left of a file's findings."""
+
+    findings: tuple[Finding, ...]
+    """Those nobody accepted, then one CNN090 for each suppression of the model that matches nothing."""
+    counts: dict[str, int]
+    """`suppressed`: findings left out; and by origin the matches of each configuration entry that covers the file."""
+
+
+class _Marked(NamedTuple):
+    """A suppression that a model carries."""
+
+    suppression: Suppression
+    where: Location
+
+
+def apply(findings: Sequence[Finding], settings: Settings, graph: Graph | None, path: str) -> Outcome:
+    """Leave out the accepted findings of one file; call it with the findings that selection has left.
+
+    `graph` is None for a file that could not be read. An entry of the configuration may cover many files, so that one
+    is unused can only be told at the end of a run, from `counts`.
+    """
+    configured = [entry for entry in settings.suppress if _covers(entry, settings, path)]
+    marked, unknown = _in_model(graph, path) if graph else ([], [])
+    entries = [*configured, *(mark.suppression for mark in marked)]
+    hits = [0] * len(entries)
+    kept: list[Finding] = []
+    for finding in findings:
+        matching = [i for i, entry in enumerate(entries) if matches(entry, finding)]
+        for i in matching:
+            hits[i] += 1
+        if not matching:
+            kept.append(finding)
+    unused = [_unused(mark) for mark, hit in zip(marked, hits[len(configured) :], strict=True) if not hit]
+    reported = (codes.adjust(finding, settings) for finding in [*unknown, *unused])
+    counts = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
+    counts[SUPPRESSED] = len(findings) - len(kept)
+    return Outcome((*kept, *(finding for finding in reported if finding)), counts)
+
+
+def matches(entry: Suppression, finding: Finding) -> bool:
+    """Tell whether an entry that covers the file accepts the finding."""
+    where, resize = finding.location, finding.resize
+    tensors = (where.tensor, resize.tensor if resize else where.tensor)
+    return (
+        finding.code.startswith(entry.rule)
+        and entry.node in ("", where.node)
+        and entry.graph in (None, where.graph)
+        and (not entry.tensor or entry.tensor in tensors)
+    )
+
+
+def unused_finding(message: str, where: Location) -> Finding:
+    """A CNN090 with the text and place given."""
+    from onnxlint_cmsis.checks.table import rule
+    from onnxlint_cmsis.types import Finding
+
+    row = rule(UNUSED)
+    return Finding(row.code, row.name, row.level, message, where)
+
+
+def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
+    """True where the entry's pattern matches the file and its rules run on it."""
+    from onnxlint_cmsis.checks.table import RULES
+
+    return (entry.path is None or entry.path.matches(path)) and any(
+        codes.enabled(row.code, settings, path) for row in RULES if row.code.startswith(entry.rule)
+    )
+
+
+def _in_model(graph: Graph, path: str) -> tuple[list[_Marked], list[Finding]]:
+    """The suppressions a model carries, and a CNN090 for each that names no rule."""
+    marked: list[_Marked] = []
+    unknown: list[Finding] = []
+    for value, where, node in _values(graph, path):
+        names, reason = _parts(value)
+        for name in names:
+            try:
+                rule = codes.resolve(name)
+            except ValueError as error:
+                unknown.append(unused_finding(f"{METADATA_KEY} of {_carrier(where)}: {error}", where))
+                continue
+            label, scope = ("", None) if node is None else (node.label, node.graph)
+            entry = Suppression(rule, node=label, graph=scope, reason=reason, origin=_carrier(where))
+            marked.append(_Marked(entry, where))
+    return marked, unknown
+
+
+def _values(graph: Graph, path: str) -> Iterator[tuple[str, Location, Node | None]]:
+    """Every value of the metadata key, with its place and the node that carries it."""
+    from onnxlint_cmsis.types import Location
+
+    if METADATA_KEY in graph.metadata:
+        yield graph.metadata[METADATA_KEY], Location(path), None
+    for index, metadata in graph.node_metadata.items():
+        if METADATA_KEY in metadata:
+            node = graph.nodes[index]
+            where = Location(path, node.label, node.op_type, "", node.graph, node.offset, node.length)
+            yield metadata[METADATA_KEY], where, node
+
+
+def _parts(value: str) -> tuple[list[str], str]:
+    """The rules and the reason in `CNN102,CNN103 reason text`."""
+    match = _VALUE.fullmatch(value)
+    if match is None:
+        return [value], ""
+    return [name.strip() for name in match[1].split(",")], match[2].strip()
+
+
+def _carrier(where: Location) -> str:
+    return f"{where.op_type} '{where.node}'" if where.node else "the model"
+
+
+def _unused(mark: _Marked) -> Finding:
+    entry = mark.suppression
+    reason = f" ({entry.reason})" if entry.reason else ""
+    return unused_finding(
+        f"{METADATA_KEY} of {entry.origin} names {entry.rule}{reason}, which reports nothing there", mark.where
+    )
