@@ -34,7 +34,8 @@ def _finding(file: FileResult, finding: Finding) -> str:
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:
-    return f"::{command} file={_escape(posix(path), _PROPERTY)},title={_escape(title, _PROPERTY)}::{_escape(message, _DATA)}"
+    place = f"file={_escape(posix(path), _PROPERTY)},title={_escape(title, _PROPERTY)}"
+    return f"::{command} {place}::{_escape(message, _DATA)}"
 
 
 def _escape(text: str, table: dict[str, str]) -> str:

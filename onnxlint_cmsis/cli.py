@@ -1,0 +1,74 @@
+"""The command line: which command runs, and how it ends whatever happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+from onnxlint_cmsis.commands.options import PROGRAM, UsageError
+from onnxlint_cmsis.config import ConfigError
+
+COMMANDS = {
+    "lint": "lint",
+    "rule": "rule",
+    "route": "route",
+    "layers": "layers",
+    "config-schema": "config_schema",
+}
+"""Module of each command."""
+
+USAGE = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(argv: list[str]) -> int:
+    """Run a command line without the program's name; the exit code."""
+    command, rest = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("lint", argv)
+    try:
+        _escape_unprintable()
+        code = _run(command, rest)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader is gone: nothing may be written again, not even while Python shuts down
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _run(command: str, argv: list[str]) -> int:
+    """Run one command; what is wrong with the command line or configuration takes one line."""
+    try:
+        code: int = import_module(f"onnxlint_cmsis.commands.{COMMANDS[command]}").run(argv)
+    except (UsageError, ConfigError) as error:
+        return complain(str(error))
+    except SystemExit as end:  # --help and --version
+        return end.code if isinstance(end.code, int) else 0
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        return complain(f"{error.filename or 'output'}: {error.strerror or error}")
+    except Exception as error:
+        if "-v" in argv or "--verbose" in argv:
+            raise
+        return complain(f"internal error: {type(error).__name__}: {error}; please report it (-v shows where)")
+    return code
+
+
+def complain(message: str) -> int:
+    """Print one line to standard error; the exit code for it."""
+    from onnxlint_cmsis.reporters.plain import printable
+
+    print(f"{PROGRAM}: error: {printable(message)}", file=sys.stderr)
+    return USAGE
+
+
+def _escape_unprintable() -> None:
+    """Write what the terminal's encoding does not have as an escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,35 @@
+"""`onnxlint-cmsis config-schema`: the JSON Schema of the configuration."""
+
+from __future__ import annotations
+
+import sys
+
+from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.config_kinds import KINDS
+from onnxlint_cmsis.settings import KEYS, Key
+
+
+def run(argv: list[str]) -> int:
+    """Print the schema."""
+    import json
+
+    Parser("config-schema", "Print the JSON Schema of the configuration.").parse_args(argv)
+    sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+    return 0
+
+
+def schema() -> dict[str, object]:
+    """The schema of `onnxlint-cmsis.toml` and of `[tool.onnxlint-cmsis]` in pyproject.toml."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of onnxlint-cmsis",
+        "type": "object",
+        "properties": {key.name: key_schema(key) for key in KEYS},
+        "additionalProperties": False,
+    }
+
+
+def key_schema(key: Key) -> dict[str, object]:
+    """The schema of one key."""
+    allowed: dict[str, object] = {"enum": list(key.allowed)} if key.allowed else {}
+    return {"description": key.doc, **KINDS[key.kind].schema, **allowed, "default": key.default}

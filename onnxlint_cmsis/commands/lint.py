@@ -1,0 +1,165 @@
+"""`onnxlint-cmsis [lint] PATHS`: lint model files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis import __version__
+from onnxlint_cmsis.commands.options import PROGRAM, Parser, UsageError, add_keys, configuration
+from onnxlint_cmsis.commands.work import Job, lint_all
+from onnxlint_cmsis.discover import STDIN, discover
+from onnxlint_cmsis.globs import matches_any
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.commands.outcome import Outcome
+    from onnxlint_cmsis.commands.work import Linted
+    from onnxlint_cmsis.config import Configuration
+    from onnxlint_cmsis.reporters.run import Run
+    from onnxlint_cmsis.settings import Settings
+
+DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
+EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
+Other commands: rule (explain a rule), route (kernel of a shape), layers (kernel of every layer), config-schema.
+`onnxlint-cmsis COMMAND --help` explains each."""
+STDIN_NAME = "<stdin>"
+
+
+def run(argv: list[str]) -> int:
+    """Lint as the arguments say; the exit code."""
+    args = _parser().parse_args(argv)
+    settings = configuration(args)
+    found = discover(
+        args.paths,
+        lambda path: matches_any(settings.settings_for(path).exclude, path),
+        force_exclude=args.force_exclude,
+    )
+    for folder in found.empty:
+        print(f"{PROGRAM}: warning: no .onnx file in {folder}", file=sys.stderr)
+    if args.show_files:
+        return _print("".join(f"{path}\n" for path in found.files))
+    jobs = [_job(path, settings, args.stdin_filename) for path in found.files]
+    leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
+    if args.show_settings:
+        from onnxlint_cmsis.commands.show_settings import settings_lines
+
+        return _print("".join(f"{line}\n" for line in settings_lines(leading)))
+    if not args.paths:
+        raise UsageError("no paths; name .onnx files, folders to search, or - for standard input")
+    return _report(args, _lint(args, jobs), leading)
+
+
+def _parser() -> Parser:
+    parser = Parser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add(
+        "paths", nargs="*", metavar="PATHS", help="model files, folders to search for .onnx files, - for standard input"
+    )
+    add("--version", action="version", version=f"{PROGRAM} {__version__}")
+    add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
+    add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")
+    add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint several files with. Default: 1.")
+    add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
+    add("--output-file", metavar="FILE", default="", help="write the report there instead of standard output")
+    add("--write-baseline", metavar="FILE", default="", help="accept all present findings: write them as a baseline")
+    add("--statistics", action="store_true", help="add the number of findings per rule and per level")
+    add("--sarif-category", metavar="NAME", default="", help="category of the run in SARIF, where several are uploaded")
+    add("--show-settings", action="store_true", help="print the settings of the first file and where they come from")
+    add("--show-files", action="store_true", help="print the files that would be linted")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colour the text. Default: auto.")
+    add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
+    add("-v", "--verbose", action="store_true", help="tell which configuration each file has; full internal errors")
+    add_keys(parser)
+    return parser
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _job(path: str, settings: Configuration, stdin_name: str) -> Job:
+    if path != STDIN:
+        return Job(path, settings.settings_for(path))
+    return Job(stdin_name, settings.settings_for(stdin_name), sys.stdin.buffer.read())
+
+
+def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
+    """Lint, and tell standard error what went wrong inside."""
+    linted = []
+    for each in lint_all(jobs, args.jobs):
+        linted.append(each)
+        if args.verbose:
+            print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
+        if each.error:
+            from onnxlint_cmsis.reporters.plain import printable
+
+            text = f"{each.job.path}: internal error: {each.error}; please report it (-v shows where)"
+            print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
+            if args.verbose:
+                print(each.trace, file=sys.stderr)
+    return linted
+
+
+def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -> int:
+    """Write the report, or the new baseline; the exit code."""
+    from onnxlint_cmsis.commands.outcome import conclude
+    from onnxlint_cmsis.reporters import render
+
+    if args.write_baseline:
+        return _write_baseline(args, linted)
+    outcome = conclude(linted)
+    code = 0 if args.exit_zero and outcome.exit_code == 1 else outcome.exit_code
+    run_ = _run(args, linted, outcome, leading, code)
+    text = render(leading.output_format, run_)
+    if args.output_file:
+        from onnxlint_cmsis.atomic import write_text
+
+        write_text(args.output_file, text)
+    else:
+        _print(text)
+    if args.statistics and leading.output_format in ("sarif", "github", "junit"):
+        from onnxlint_cmsis.reporters.statistics import statistics_lines
+
+        print("\n".join(statistics_lines(run_)), file=sys.stderr)
+    return code
+
+
+def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leading: Settings, code: int) -> Run:
+    from onnxlint_cmsis.commands.terminal import wants_color
+    from onnxlint_cmsis.reporters.run import Run
+
+    targets = [target for each in linted for target in each.job.settings.targets] or leading.targets
+    return Run(
+        files=outcome.files,
+        targets=tuple(dict.fromkeys(target.label for target in targets)),
+        exit_code=code,
+        folder=str(Path.cwd()),
+        hidden=outcome.hidden,
+        color=not args.output_file and wants_color(args.color, sys.stdout),
+        quiet=args.quiet,
+        statistics=args.statistics,
+        category=args.sarif_category,
+    )
+
+
+def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
+    """Write the findings of every readable file as the baseline."""
+    from onnxlint_cmsis import baseline
+    from onnxlint_cmsis.commands.outcome import conclude
+    from onnxlint_cmsis.reporters.plain import counted
+
+    readable = [each for each in linted if each.readable and not each.error]
+    number = baseline.write(args.write_baseline, [(each.job.path, each.findings) for each in readable])
+    if not args.quiet:
+        _print(f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}\n")
+    return 2 if conclude(linted, use_baseline=False).exit_code == 2 else 0
+
+
+def _print(text: str) -> int:
+    sys.stdout.write(text)
+    return 0

@@ -1,0 +1,85 @@
+"""Command-line options that come from the table of configuration keys, and what all commands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from onnxlint_cmsis.config import COMMAND_LINE, Configuration, Layer
+from onnxlint_cmsis.settings import KEYS
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.settings import Key
+
+PROGRAM = "onnxlint-cmsis"
+_LISTS = ("texts", "codes")
+_PAIRS = ("code-levels", "shapes")
+
+
+class UsageError(Exception):
+    """A command line that makes no sense; the text says what is allowed."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports what is wrong in one line."""
+
+    def __init__(self, command: str, description: str, **more: str) -> None:
+        program = f"{PROGRAM} {command}".rstrip()
+        super().__init__(prog=program, description=description, allow_abbrev=False, **more)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError instead of printing the usage."""
+        raise UsageError(message)
+
+
+def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> None:
+    """Add the options of the named keys, of all keys where none is named; and those that choose the file."""
+    group = parser.add_argument_group("settings, as in the configuration file")
+    for key in KEYS:
+        if key.option and (not names or key.name in names):
+            action = "append" if key.kind in (*_LISTS, *_PAIRS, "globs") else "store"
+            metavar = key.metavar or "{" + ",".join(key.allowed) + "}"
+            group.add_argument(key.option, dest=key.attribute, action=action, metavar=metavar, help=_help(key))
+    group.add_argument("--config", metavar="FILE", default="", help="configuration file, instead of the nearest")
+    group.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def configuration(args: argparse.Namespace) -> Configuration:
+    """The configuration with the options of the command line over it."""
+    if args.config and args.isolated:
+        raise UsageError("--config and --isolated exclude each other")
+    given = {key.name: value for key in KEYS if (value := getattr(args, key.attribute, None)) is not None}
+    values = {key.name: _raw(key, given[key.name]) for key in KEYS if key.name in given}
+    return Configuration(
+        config=args.config, isolated=args.isolated, options=Layer(COMMAND_LINE, str(Path.cwd()), values)
+    )
+
+
+def _help(key: Key) -> str:
+    """The key's sentence, its default and whether the option may be repeated."""
+    shown = ",".join(key.default) if isinstance(key.default, list) else key.default
+    default = f" Default: {shown}." if shown else ""
+    repeated = " May be given several times." if key.kind in (*_LISTS, *_PAIRS, "globs") else ""
+    return (key.doc + default + repeated).replace("%", "%%")
+
+
+def _raw(key: Key, given: object) -> object:
+    """What the option holds, in the form the configuration file has it."""
+    if not isinstance(given, list):
+        return given
+    if key.kind in _LISTS:
+        return [item.strip() for text in given for item in text.split(",") if item.strip()]
+    if key.kind in _PAIRS:
+        return dict(_pair(key, text) for text in given)
+    return given
+
+
+def _pair(key: Key, text: str) -> tuple[str, object]:
+    """`NAME=VALUE` in two; sizes become numbers."""
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise UsageError(f"{key.option}: {text!r} is not {key.metavar}")
+    if key.kind != "shapes":
+        return name, value
+    return name, [int(size) if size.strip().isdecimal() else size.strip() for size in value.split(",")]

@@ -1,0 +1,129 @@
+"""From what the engine said to what a run reports: baseline, unused entries, hidden levels, exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis import codes
+from onnxlint_cmsis.reporters.run import FileResult
+from onnxlint_cmsis.reporters.uris import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxlint_cmsis.commands.work import Linted
+    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.types import Finding
+
+
+class Outcome(NamedTuple):
+    """What a run reports."""
+
+    files: tuple[FileResult, ...]
+    """Models, then configuration and baseline files that findings are about."""
+    hidden: int
+    """Findings below the level that is shown."""
+    exit_code: int
+    """0 clean, 1 findings, 2 something could not be linted."""
+
+
+def conclude(linted: list[Linted], *, use_baseline: bool = True) -> Outcome:
+    """Lay the baselines over the results, add what is unused, hide what is not to be shown."""
+    new, about_baselines = _beyond_baseline(linted) if use_baseline else ([each.findings for each in linted], [])
+    models = [(_result(each, findings), each.job.settings) for each, findings in zip(linted, new, strict=True)]
+    every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
+    files = tuple(_visible(result, settings) for result, settings in every)
+    hidden = sum(len(result.findings) for result, _ in every) - sum(len(file.findings) for file in files)
+    return Outcome(files, hidden, exit_code([result for result, _ in every]))
+
+
+def exit_code(results: Iterable[FileResult]) -> int:
+    """2 where a file could not be linted, else 1 where a finding is at or above its file's level, else 0."""
+    code = 0
+    for result in results:
+        if result.error or not result.readable:
+            return 2
+        if any(finding.level >= result.fail_on for finding in result.findings):
+            code = 1
+    return code
+
+
+def _result(each: Linted, findings: tuple[Finding, ...]) -> FileResult:
+    settings = each.job.settings
+    origins = {entry.origin for entry in settings.suppress}
+    counts = tuple((name, count) for name, count in each.statistics.items() if name not in origins)
+    path = shown(each.job.path, str(Path.cwd()))
+    return FileResult(path, findings, settings.fail_on, each.readable, each.notes, counts, each.error)
+
+
+def _visible(result: FileResult, settings: Settings) -> FileResult:
+    """The result without the findings below the level that is shown."""
+    return result._replace(findings=tuple(f for f in result.findings if f.level >= settings.min_level))
+
+
+def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], list[tuple[Finding, Settings]]]:
+    """The findings of each file that its baseline does not have, and those about the baselines themselves."""
+    used = {each.job.settings.baseline: each.job.settings for each in linted if each.job.settings.baseline}
+    if not used:
+        return [each.findings for each in linted], []
+    from onnxlint_cmsis import baseline
+
+    read = {path: baseline.read(path) for path in used}
+    new = []
+    for each in linted:
+        entries = read.get(each.job.settings.baseline) if each.readable else None
+        new.append(baseline.remaining(entries, each.job.path, each.findings) if entries else each.findings)
+    about = []
+    for path, settings in used.items():
+        mine = [each for each in linted if each.job.settings.baseline == path]
+        finished = [(each.job.path, each.findings) for each in mine if each.readable and not each.error]
+        about += [(finding, settings) for finding in baseline.unused(read[path], finished)]
+    return new, about
+
+
+def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]:
+    """A CNN090 for each configuration entry that matches nothing in the files it covers, all of which were analysed."""
+    hits: dict[str, int] = {}
+    files: dict[str, int] = {}
+    entries = {entry.origin: (entry, each.job.settings) for each in linted for entry in each.job.settings.suppress}
+    unknown = {
+        entry.origin
+        for each in linted
+        if each.error or not each.readable
+        for entry in each.job.settings.suppress
+        if entry.path is None or entry.path.matches(each.job.path)
+    }
+    for each in linted:
+        for origin in entries.keys() & each.statistics.keys():
+            hits[origin] = hits.get(origin, 0) + each.statistics[origin]
+            files[origin] = files.get(origin, 0) + 1
+    return [
+        (_unused(origin, files[origin], entry.rule, settings), settings)
+        for origin, (entry, settings) in entries.items()
+        if hits.get(origin) == 0 and origin not in unknown
+    ]
+
+
+def _unused(origin: str, files: int, rule: str, settings: Settings) -> Finding:
+    from onnxlint_cmsis.reporters.plain import counted
+    from onnxlint_cmsis.suppress import unused_finding
+    from onnxlint_cmsis.types import Location
+
+    entry = origin.rpartition(": ")[2]
+    message = f"{entry} of {rule} matches no finding in the {counted(files, 'file')} it covers in this run"
+    return unused_finding(message, Location(settings.file))
+
+
+def _grouped(findings: list[tuple[Finding, Settings]]) -> list[tuple[FileResult, Settings]]:
+    """Findings about configuration and baseline files, file by file, as far as their rules are selected."""
+    groups: dict[str, tuple[Settings, list[Finding]]] = {}
+    for finding, settings in findings:
+        adjusted = codes.adjust(finding, settings)
+        if adjusted:
+            groups.setdefault(finding.location.path, (settings, []))[1].append(adjusted)
+    folder = str(Path.cwd())
+    return [
+        (FileResult(shown(path, folder), tuple(found), settings.fail_on, model=False), settings)
+        for path, (settings, found) in groups.items()
+    ]

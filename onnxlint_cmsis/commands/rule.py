@@ -1,0 +1,62 @@
+"""`onnxlint-cmsis rule CODE`: explain a rule, or list all."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.commands.options import Parser, UsageError
+from onnxlint_cmsis.reporters.rule_help import explanation
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.checks.table import Rule
+
+VERSION = 1
+
+
+def run(argv: list[str]) -> int:
+    """Print what a rule is about."""
+    parser = Parser("rule", "Explain a rule: what it reports, why, and what to do.")
+    parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
+    parser.add_argument("--all", action="store_true", help="every rule")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
+    args = parser.parse_args(argv)
+    if bool(args.rule) == args.all:
+        raise UsageError("name rules by code, prefix or name, or give --all")
+    rules = _chosen(args.rule)
+    if args.output_format == "json":
+        import json
+
+        text = json.dumps({"version": VERSION, "rules": [_fields(rule) for rule in rules]}, indent=1) + "\n"
+    elif args.all:
+        text = "".join(f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}\n" for rule in rules)
+    else:
+        text = "\n".join(_page(rule) for rule in rules)
+    sys.stdout.write(text)
+    return 0
+
+
+def _chosen(names: list[str]) -> list[Rule]:
+    """The rules that the names stand for, in code order; all for no name."""
+    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.codes import resolve
+
+    try:
+        prefixes = tuple(resolve(name) for name in names)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return [rule for rule in RULES if not names or rule.code.startswith(prefixes)]
+
+
+def _page(rule: Rule) -> str:
+    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{explanation(rule)}\n"
+
+
+def _fields(rule: Rule) -> dict[str, str]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "level": rule.level.name.lower(),
+        "summary": rule.summary,
+        "explanation": explanation(rule),
+    }

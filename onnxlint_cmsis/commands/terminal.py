@@ -1,0 +1,17 @@
+"""Whether the text is coloured."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+
+def wants_color(choice: str, stream: TextIO) -> bool:
+    """True for `always`, or for `auto` on a terminal; NO_COLOR and FORCE_COLOR decide `auto`, NO_COLOR first."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

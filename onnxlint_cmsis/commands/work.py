@@ -1,0 +1,77 @@
+"""Linting the files of a run: one after the other or in processes, an internal error in one not ending the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.types import Finding
+
+
+class Job(NamedTuple):
+    """One file to lint."""
+
+    path: str
+    """The file, or the name standard input goes by."""
+    settings: Settings
+    """What it is linted with."""
+    data: bytes | None = None
+    """Content, where it does not come from the file."""
+
+
+class Linted(NamedTuple):
+    """What the engine said about one file."""
+
+    job: Job
+    """The file."""
+    findings: tuple[Finding, ...] = ()
+    """After selection, levels and suppressions."""
+    readable: bool = True
+    """False where there was no model to analyse."""
+    notes: tuple[str, ...] = ()
+    """How it was read."""
+    statistics: dict[str, int] = {}  # noqa: RUF012
+    """Counts by name."""
+    error: str = ""
+    """Internal error, in one line."""
+    trace: str = ""
+    """Where the internal error happened."""
+
+
+def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
+    """Lint every file; results come in the order of the jobs."""
+    if processes > 1 and len(jobs) > 1:
+        yield from _in_processes(jobs, min(processes, len(jobs)))
+    else:
+        yield from map(lint_one, jobs)
+
+
+def lint_one(job: Job) -> Linted:
+    """Lint one file; an exception of the engine becomes the result's `error`."""
+    from onnxlint_cmsis import engine
+
+    try:
+        report = engine.lint_file(job.path, job.settings, job.data)
+    except Exception as error:
+        import traceback
+
+        return Linted(job, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+    return Linted(job, report.findings, report.readable, report.notes, report.statistics)
+
+
+def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    with ProcessPoolExecutor(processes) as pool:
+        for job, future in [(job, pool.submit(lint_one, job)) for job in jobs]:
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                yield Linted(job, error="a worker process was ended from outside; try --jobs 1")
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
