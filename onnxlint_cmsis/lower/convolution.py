@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxlint_cmsis.lower.layer import Channel, Layer
+from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type
 from onnxlint_cmsis.lower.spatial import Window, fold_pads, pair, window
@@ -42,9 +42,7 @@ def lower_convolution(graph: Graph, node: Node, assume: str) -> Layer | str:
 
 
 def lower_transpose(graph: Graph, node: Node, assume: str) -> Layer | str:
-    """Lower ConvTranspose: weights [in_c, out_c / group, (h,) w]; output size by
-    ONNX's formula.
-    """
+    """Lower ConvTranspose: weights [in_c, out_c / group, (h,) w], output size by ONNX's formula."""
     shapes = _shapes(graph, node)
     if isinstance(shapes, str):
         return shapes
@@ -80,7 +78,7 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
     tensor, weights = node.inputs[where.activation], node.inputs[where.weights]
     shape, filter_shape = graph.shape(tensor), graph.shape(weights)
     if shape is None or filter_shape is None:
-        return "the rank of its input or weights is unknown"
+        return UNDECIDED
     if len(shape) not in (3, 4):
         return f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
     if len(filter_shape) != len(shape):

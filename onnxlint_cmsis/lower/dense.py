@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.convolution import product
-from onnxlint_cmsis.lower.layer import Channel, Layer
+from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type, per_channel, scale_count, weights_behind
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
@@ -21,7 +21,7 @@ def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
     left, right = node.inputs[where.activation], node.inputs[where.weights]
     a, b = graph.shape(left), graph.shape(right)
     if a is None or b is None:
-        return "the rank of a factor is unknown"
+        return UNDECIDED
     if weights_behind(graph, right) is None:
         return _batch_product(graph, node, assume, (left, right), (a, b))
     if len(b) != 2 or len(a) < 1:

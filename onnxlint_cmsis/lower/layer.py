@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from onnxlint_cmsis.onnx_graph.graph import Node
 from onnxlint_cmsis.types import Dims, KernelCall
 
+UNDECIDED = "the rank of its input or weights is unknown"
+"""Reason of a node that cannot be lowered for want of a shape, not of a kernel."""
+
 
 @dataclass(frozen=True)
 class Channel:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.lower.convolution import product
-from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type, weights_behind
 from onnxlint_cmsis.lower.spatial import window
@@ -29,8 +28,10 @@ def nhwc(shape: Shape | None) -> Dims:
 def lower_pool(graph: Graph, node: Node, assume: str) -> Layer | str:
     """MaxPool, AveragePool and the global ones; filter is [1, h, w, 1]."""
     shape = graph.shape(node.inputs[0])
-    if shape is None or len(shape) not in (3, 4):
-        return "the rank of its input is unknown or has no pooling kernel"
+    if shape is None:
+        return UNDECIDED
+    if len(shape) not in (3, 4):
+        return f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}"
     average = "Average" in node.op_type
     if not average and any(d != 1 for d in node.ints("dilations")):
         return "CMSIS-NN's pooling has no dilation"
@@ -58,6 +59,8 @@ def lower_elementwise(graph: Graph, node: Node, assume: str) -> Layer | str | No
     kind, assumed = data_type(graph, left, "", assume)
     first, second = graph.shape(left), graph.shape(right)
     stem = _ELEMENTWISE[node.op_type]
+    if first is None or second is None:
+        return UNDECIDED
     if first != second and stem.startswith("elementwise"):
         return (
             f"its operands have shapes {_text(first)} and {_text(second)}; arm_{stem}_{_eight(kind)} does not broadcast"
@@ -75,11 +78,6 @@ def lower_plain(graph: Graph, node: Node, assume: str) -> Layer | str | None:
     stem = _PLAIN[node.op_type]
     call = KernelCall(f"{stem}_{_eight(kind)}", nhwc(graph.shape(node.inputs[0])), _NONE, nhwc(graph.shape(output)))
     return Layer(node, call, {}, 1, assumed)
-
-
-def elements(shape: Shape | None) -> Size:
-    """Number of elements of a shape, None where unknown."""
-    return None if shape is None else product(*shape)
 
 
 def _eight(kind: str) -> str:

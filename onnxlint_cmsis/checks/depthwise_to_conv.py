@@ -1,0 +1,26 @@
+"""A depthwise layer of one channel is not run as a convolution.
+
+With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one input channel and run it as a
+convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
+
+ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
+the linter takes it as the convolution that ONNX says it is; so this speaks in `onnxlint-cmsis route` and for
+models whose converter keeps the difference in another way.
+
+**What to do.** Export such a layer as a convolution.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.cmsis_nn.conditions import equal
+from onnxlint_cmsis.cmsis_nn.names import IN_C
+
+CHECK = RoutingCheck(
+    code="CNN114",
+    name="depthwise-to-conv",
+    entries=frozenset({"depthwise_s8"}),
+    kernels=frozenset({"arm_convolve_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8"}),
+    scope=equal(IN_C, 1),
+    variables=("ch_mult",),
+)

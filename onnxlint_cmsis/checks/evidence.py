@@ -1,0 +1,84 @@
+"""Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name.
+
+Each pair is one layer before and after its channel count took the kernel a check wants. The numbers are
+instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
+not cycles. They are in `evidence_table.py`, which `scripts/measure_evidence.py` makes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Var, all_of, at_least, equal
+from onnxlint_cmsis.cmsis_nn.names import FILTER_W, IN_C, OUT_W, PAD_W
+from onnxlint_cmsis.types import KernelCall, Level, Target
+
+COMPILER = "gcc"
+"""Compiler of the measured library; nothing is said of another."""
+
+ENOUGH = 10
+"""Fewer pairs than this prove nothing."""
+
+
+class Evidence(NamedTuple):
+    """What was measured for one check on one release and instruction set."""
+
+    code: str
+    """Code of the check."""
+    release: str
+    """CMSIS-NN release."""
+    isa: str
+    """Instruction set."""
+    inside: bool
+    """Pairs inside the check's region, or outside it."""
+    pairs: int
+    """Pairs measured."""
+    faster: int
+    """Pairs with fewer instructions after."""
+    median: float
+    """Median change in percent; negative is fewer instructions."""
+    worst: float
+    """Largest change in percent."""
+
+
+def _blocks(channels: str) -> Condition:
+    """Filter rows take as many 16-byte MVE vectors after as before."""
+    return equal((FILTER_W * IN_C + 15) // 16, (FILTER_W * Var(channels) + 15) // 16)
+
+
+REGIONS: dict[str, Condition] = {
+    "CNN103": all_of(_blocks("want.input_dims.c"), at_least(OUT_W, 10 * PAD_W)),
+    "CNN113": TRUE,
+}
+"""Where a check's gain is claimed, over the call before and `want.*` after; found by looking at the pairs."""
+
+
+def pair_values(before: KernelCall, after: KernelCall) -> dict[str, int | None]:
+    """Variables of a pair: those before under their own names, those after as `want.*`."""
+    return before.variables() | {f"want.{name}": size for name, size in after.variables().items()}
+
+
+def judge(code: str, target: Target, before: KernelCall, after: KernelCall) -> tuple[Level, str]:
+    """Level and sentence: a warning only where every measured pair of the same kind got faster."""
+    row = _row(code, target, pair_values(before, after))
+    if row is None or row.pairs == 0:
+        return Level.NOTE, "The cost of this change has not been measured"
+    if row.inside and row.faster == row.pairs >= ENOUGH:
+        return (
+            Level.WARNING,
+            f"Faster in all {row.pairs} measured pairs of this kind (median {row.median:+.0f} % instructions)",
+        )
+    return Level.NOTE, (
+        f"Faster in {row.faster} of {row.pairs} measured pairs of this kind "
+        f"(median {row.median:+.0f} %, worst {row.worst:+.0f} % instructions), so nothing is claimed"
+    )
+
+
+def _row(code: str, target: Target, values: dict[str, int | None]) -> Evidence | None:
+    if target.compiler != COMPILER or code not in REGIONS:
+        return None
+    from onnxlint_cmsis.checks.evidence_table import EVIDENCE
+
+    inside = REGIONS[code].evaluate(values) is True
+    wanted = (code, target.release, target.isa.value, inside)
+    return next((row for row in EVIDENCE if row[:4] == wanted), None)

@@ -1,0 +1,67 @@
+"""Runs every check on every layer and target, and makes one finding of those that say the same for several targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.checks.undecided import undecided_finding
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.lower.layer import UNDECIDED, Lowered
+from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.types import Finding, Level, Location, Target
+
+
+def check_layers(graph: Graph, lowered: Lowered, targets: tuple[Target, ...]) -> list[Finding]:
+    """All findings about layers, in file order; what cannot be decided is one finding for the whole model."""
+    model = Model(graph)
+    found: list[Finding] = []
+    open_layers: set[str] = set()
+    open_sizes: set[str] = set()
+    for layer in lowered.layers:
+        for target in targets:
+            taken = route(layer.call, target)
+            if taken.undecided:
+                open_layers.add(layer.node.label)
+                open_sizes.update(taken.undecided)
+            found.extend(_checked(Subject(model, layer, target, taken)))
+    for node, reason in lowered.unsupported:
+        if reason == UNDECIDED:
+            open_layers.add(node.label)
+        else:
+            found.append(_unsupported(graph, node.index, reason))
+    if open_layers:
+        found.append(undecided_finding(graph, open_layers, open_sizes))
+    return _merged(found)
+
+
+def _checked(subject: Subject) -> Iterator[Finding]:
+    for check in CHECKS:
+        yield from check.run(subject)
+
+
+def _unsupported(graph: Graph, index: int, reason: str) -> Finding:
+    node = graph.nodes[index]
+    place = Location(graph.path, node.label, node.op_type, node.outputs[0], node.graph, node.offset, node.length)
+    text = f"{node.op_type} '{node.label}': no kernel: {reason}."
+    return Finding("CNN190", "no-entry-point", Level.NOTE, text, place)
+
+
+def _merged(found: list[Finding]) -> list[Finding]:
+    """Findings that differ in nothing but the target and its sources become one."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in found:
+        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        groups.setdefault(key, []).append(finding)
+    merged = [_one(group) for group in groups.values()]
+    return sorted(merged, key=lambda finding: (finding.location.offset, finding.code))
+
+
+def _one(group: list[Finding]) -> Finding:
+    targets = tuple(dict.fromkeys(label for finding in group for label in finding.targets))
+    sources = tuple(dict.fromkeys(source for finding in group for source in finding.sources))
+    brackets = [*([f"on {' and '.join(targets)}"] if targets else []), *(str(source) for source in sources)]
+    message = f"{group[0].message} [{'; '.join(brackets)}]" if brackets else group[0].message
+    return replace(group[0], message=message, targets=targets, sources=sources)

@@ -1,0 +1,31 @@
+"""The release has no kernel for a layer.
+
+The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
+form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
+to bring a kernel of its own: usually a plain reference loop, sometimes none.
+
+**What to do.** Use a release that has the kernel (the message names the first), or another form of the
+operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.types import Finding, Level
+
+
+class NoEntryPoint:
+    """An entry point that the release does not have."""
+
+    code = "CNN190"
+    name = "no-entry-point"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """Yield one finding for a layer whose entry point the release lacks."""
+        if not subject.route.kernel:
+            yield subject.finding(self.code, self.name, Level.NOTE, f"no kernel: {subject.route.reason}.")
+
+
+CHECK = NoEntryPoint()

@@ -1,0 +1,15 @@
+"""A kernel will return an error.
+
+CMSIS-NN kernels check some of their preconditions when they run and return `ARM_CMSIS_NN_ARG_ERROR` (-1),
+`ARM_CMSIS_NN_NO_IMPL_ERROR` (-2) or `ARM_CMSIS_NN_FAILURE` (-3). The layer's output is then not computed, and most
+runtimes abort the inference. The shape of this layer on this release and CPU is one of these cases.
+
+**What to do.** The message says how the case is known and what avoids it: often a channel count that takes another
+kernel, otherwise other padding, another release, or another form of the layer.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.hazard import HazardCheck
+
+CHECK = HazardCheck(code="CNN301", name="returns-error", kind="error")

@@ -1,0 +1,146 @@
+"""What all routing checks share: find a miss, look for a channel count that reaches the kernel, weigh the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from onnxlint_cmsis.checks.evidence import judge
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
+from onnxlint_cmsis.cmsis_nn.conditions import Condition
+from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.cmsis_nn.rows import Origin
+from onnxlint_cmsis.types import Finding, Freedom, Level
+
+
+class RoutingCheck(NamedTuple):
+    """One routing constraint of the wrappers."""
+
+    code: str
+    """Code of the rule."""
+    name: str
+    """Kebab name of the rule."""
+    entries: frozenset[str]
+    """Entry points it speaks of."""
+    kernels: frozenset[str]
+    """Kernels that satisfy it, taken or effective."""
+    scope: Condition
+    """When a miss is worth telling: the layer is of the kernel's kind."""
+    variables: tuple[str, ...] = ()
+    """Channel counts that may reach the kernel."""
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """Yield at most one finding on one layer and target."""
+        if not self.misses(subject):
+            return
+        reached = next(self.reach(subject), None)
+        if reached is None:
+            yield from _out_of_reach(self, subject)
+        elif reached.route.effective != subject.route.effective:  # else the first kernel's name changes, not the work
+            yield from _reachable(self, subject, reached)
+
+    def misses(self, subject: Subject) -> bool:
+        """Tell whether the layer is of the kernels' kind, and decided, and takes another kernel."""
+        call, taken = subject.layer.call, subject.route
+        if call.entry not in self.entries or not taken.kernel or taken.undecided or self.satisfied(taken):
+            return False
+        return self.scope.evaluate(call.variables()) is True
+
+    def satisfied(self, route: Route) -> bool:
+        """Tell whether a route takes a wanted kernel, by the wrapper or by delegation."""
+        return route.kernel in self.kernels or route.effective in self.kernels
+
+    def reach(self, subject: Subject) -> Iterator[Reached]:
+        """Channel counts above the present ones that take a wanted kernel, nearest first."""
+        for variable in self.variables:
+            for want, route in subject.candidates(variable):
+                if self.satisfied(route):
+                    yield Reached(variable, want, route)
+
+
+class Reached(NamedTuple):
+    """A channel count that takes the wanted kernel."""
+
+    variable: str
+    """CMSIS-NN's name of the count."""
+    want: int
+    """Nearest size above."""
+    route: Route
+    """Route at that size."""
+
+
+class Miss(NamedTuple):
+    """Why a wanted kernel is not taken."""
+
+    kernel: str
+    """The wanted kernel."""
+    failed: tuple[Condition, ...]
+    """Conditions that do not hold."""
+    origin: Origin
+    """Where they stand in the C source."""
+
+    def explain(self, subject: Subject) -> str:
+        """Name the conditions with what the layer has."""
+        values = subject.layer.call.variables()
+        return f"{self.kernel} needs {' and '.join(part.explain_with(values) for part in self.failed)}"
+
+
+def misses_of(check: RoutingCheck, subject: Subject) -> Iterator[Miss]:
+    """Branches and tiles of this release and instruction set that lead to a wanted kernel, with what failed."""
+    taken, values = subject.route, subject.layer.call.variables()
+    for branch, failed in taken.tried:
+        if branch.kernel in check.kernels and failed and not _same_work(branch.kernel, subject):
+            yield Miss(branch.kernel, failed, branch.origin)
+    for kernel in taken.chain:
+        for row in delegations_of(kernel, subject.target.release, subject.target.isa):
+            failed = row.when.failures(values)
+            if row.callee in check.kernels and failed:
+                yield Miss(row.callee, failed, row.origin)
+
+
+def _same_work(kernel: str, subject: Subject) -> bool:
+    """Tell whether a kernel only hands on to what runs already, as 1xN does without MVE."""
+    values, target = subject.layer.call.variables(), subject.target
+    while kernel:
+        if kernel == subject.route.effective:
+            return True
+        rows = delegations_of(kernel, target.release, target.isa)
+        kernel = next((row.callee for row in rows if row.when.evaluate(values)), "")
+    return False
+
+
+def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Iterator[Finding]:
+    miss = next(misses_of(check, subject), None)
+    if miss is None:
+        return
+    change = subject.resize(reached.variable, reached.want)
+    level, verdict = _verdict(check, subject, reached)
+    text = (
+        f"{change.variable} {change.have} -> {change.want} would take {reached.route.effective} instead of "
+        f"{subject.route.effective}: {miss.explain(subject)}. {freedom_text(change)}. {verdict}."
+    )
+    finding = subject.finding(check.code, check.name, Level.NOTE if change.freedom is Freedom.LOCKED else level, text)
+    yield _cited(with_resize(finding, change, reached.route.effective), subject, miss)
+
+
+def _verdict(check: RoutingCheck, subject: Subject, reached: Reached) -> tuple[Level, str]:
+    """Level and sentence on whether the other kernel is the better one here."""
+    harm = [hazard for hazard in reached.route.hazards if not hazard.caller]
+    if harm:
+        return Level.NOTE, f"Do not: with {reached.want}, {harm[0].what}"
+    after = subject.layer.resized(reached.variable, reached.want)
+    return judge(check.code, subject.target, subject.layer.call, after)
+
+
+def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
+    miss = next(misses_of(check, subject), None)
+    if miss is not None:
+        text = f"runs {subject.route.effective}: {miss.explain(subject)}."
+        finding = replace(subject.finding(check.code, check.name, Level.NOTE, text), wanted=miss.kernel)
+        yield _cited(finding, subject, miss)
+
+
+def _cited(finding: Finding, subject: Subject, miss: Miss) -> Finding:
+    return replace(finding, sources=(miss.origin.source(subject.target.release),))

@@ -1,0 +1,105 @@
+"""One file from bytes to findings: read, lower, route on every target, check, select, suppress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis import codes, suppress
+from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.types import Finding, Location
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.settings import Settings
+
+_ERRORS = {
+    "unreadable": "CNN001",
+    "not-onnx": "CNN002",
+    "lfs-pointer": "CNN003",
+    "too-deep": "CNN007",
+    "external": "CNN006",
+    "input-shape": "CNN008",
+}
+_PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What the linter says about one file."""
+
+    path: str
+    """File as the user named it."""
+    findings: tuple[Finding, ...]
+    """Findings that remain after selection and suppression, in file order."""
+    readable: bool = True
+    """False where the file could not be analysed at all."""
+    notes: tuple[str, ...] = ()
+    """What the analysis took for granted, for the reader."""
+    statistics: dict[str, int] = field(default_factory=dict)
+    """Counts: nodes, layers, suppressed findings and the uses of each configured suppression."""
+
+
+def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileReport:
+    """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
+    from onnxlint_cmsis.onnx_graph.load import load
+
+    try:
+        graph = load(path, input_shapes=settings.input_shapes, data=data)
+    except ModelError as error:
+        return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)], {})
+    from onnxlint_cmsis.lower import lower
+
+    lowered = lower(graph, settings.assume)
+    found = [*_problems(graph), *_layer_findings(graph, lowered, settings)]
+    report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
+    return replace(report, notes=_notes(lowered, settings))
+
+
+def _report(
+    path: str, settings: Settings, graph: Graph | None, found: list[Finding], statistics: dict[str, int]
+) -> FileReport:
+    kept = [finding for finding in (codes.adjust(raw, settings) for raw in found) if finding]
+    outcome = suppress.apply(kept, settings, graph, path)
+    return FileReport(path, outcome.findings, graph is not None, (), statistics | outcome.counts)
+
+
+def _file_finding(path: str, code: str, message: str) -> Finding:
+    from onnxlint_cmsis.checks.table import rule
+
+    row = rule(code)
+    return Finding(row.code, row.name, row.level, message, Location(path))
+
+
+def _problems(graph: Graph) -> Iterator[Finding]:
+    """What the reader found wrong, at the node it speaks of."""
+    by_label = {node.label: node for node in reversed(graph.nodes)} if graph.problems else {}
+    for problem in graph.problems:
+        finding = _file_finding(graph.path, _PROBLEMS[problem.kind], problem.message)
+        node = by_label.get(problem.node)
+        yield replace(finding, location=node_location(graph.path, node)) if node else finding
+
+
+def node_location(path: str, node: Node) -> Location:
+    """Place of a node."""
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+
+
+def _layer_findings(graph: Graph, lowered: Lowered, settings: Settings) -> list[Finding]:
+    from onnxlint_cmsis.checks.layers import check_layers
+
+    return check_layers(graph, lowered, settings.targets)
+
+
+def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:
+    if not lowered.assumed:
+        return ()
+    weights = "weights per output channel" if settings.assume != "s16" else "s8 weights"
+    count = "All" if lowered.assumed == len(lowered.layers) else f"{lowered.assumed} of {len(lowered.layers)}"
+    return (
+        f"{count} layers compute in float; they are analysed as the {settings.assume} layers they will become "
+        f"({weights} in convolutions, one scale in fully connected layers).",
+    )

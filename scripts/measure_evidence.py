@@ -1,0 +1,125 @@
+"""Makes onnxlint_cmsis/checks/evidence_table.py from cost vectors: python scripts/measure_evidence.py FOLDER [--check].
+
+FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
+library (see onnxlint_cmsis/checks/evidence.py for how they were counted). A pair is two rows that differ in one channel
+count, the second being the nearest count that takes the kernel a check wants.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import statistics
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from onnxlint_cmsis.checks.evidence import COMPILER, REGIONS, Evidence, pair_values
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.lower.layer import Channel, Layer
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair, Target
+
+TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"
+CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
+NO_GRAPH = Graph("", (), {}, {}, (), (), {}, {})
+NO_NODE = Node(0, "", "", "", 0, (), ())
+
+Row = dict[str, int]
+
+
+def call_of(row: Row, kind: str) -> KernelCall | None:
+    """Kernel call of a cost row; None for a kind without a wrapper."""
+    if kind not in ("conv", "dw"):
+        return None
+    channels = Dims(row["n"], row["h"], row["w"], row["in_c"])
+    output = Dims(row["n"], row["out_h"], row["out_w"], row["out_c"])
+    depthwise = kind == "dw"
+    last = (1, row["kh"], row["kw"], row["out_c"]) if depthwise else (row["out_c"], row["kh"], row["kw"], row["in_c"])
+    return KernelCall(
+        "depthwise_s8" if depthwise else "convolve_s8",
+        channels,
+        Dims(*last),
+        output,
+        Pair(row["stride_h"], row["stride_w"]),
+        Pair(row["pad_h"], row["pad_w"]),
+        dilation=Pair(row["dil_h"], row["dil_w"]),
+        ch_mult=row["ch_mult"] if depthwise else 0,
+    )
+
+
+def read(path: Path) -> dict[KernelCall, float]:
+    """Instructions of every call in a file."""
+    costs = {}
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            row = json.loads(line)
+            call = call_of(row, row["kind"])
+            if call is not None:
+                costs[call] = row["instructions"]
+    return costs
+
+
+def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[bool, float]]:
+    """Whether each pair lies inside the check's region, and its change of instructions in percent."""
+    for call, before in costs.items():
+        layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
+        subject = Subject(Model(NO_GRAPH), layer, target, route(call, target))
+        if not check.misses(subject):
+            continue
+        reached = next(check.reach(subject), None)
+        if reached is None or reached.route.effective == subject.route.effective or reached.route.status:
+            continue
+        after = layer.resized(reached.variable, reached.want)
+        if after in costs and not subject.route.status:
+            inside = REGIONS[check.code].evaluate(pair_values(call, after)) is True
+            yield inside, (costs[after] / before - 1) * 100
+
+
+def rows(folder: Path) -> Iterator[Evidence]:
+    """Every row of the table, checks in code order, files in name order."""
+    checks = [check for check in CHECKS if isinstance(check, RoutingCheck) and check.code in REGIONS]
+    for path in sorted(folder.glob("*.jsonl.gz")):
+        name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
+        target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
+        costs = read(path)
+        for check in checks:
+            found = list(changes(check, target, costs))
+            for inside in (True, False):
+                percents = [percent for where, percent in found if where is inside]
+                if percents:
+                    median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
+                    faster = sum(percent < 0 for percent in percents)
+                    yield Evidence(check.code, target.release, isa, inside, len(percents), faster, median, worst)
+
+
+def text(folder: Path) -> str:
+    """Text of the module."""
+    head = (
+        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see evidence.py."""\n\n'
+        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
+        "EVIDENCE: tuple[Evidence, ...] = (\n"
+    )
+    body = sorted(rows(folder), key=lambda row: (row.code, not row.inside))
+    return head + "".join(f"    Evidence({', '.join(_literal(value) for value in row)}),\n" for row in body) + ")\n"
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the table, or with --check compare it; 1 where it differs."""
+    made = text(Path(arguments[0]))
+    if "--check" in arguments:
+        return int(made != TABLE.read_text(encoding="utf-8"))
+    TABLE.write_text(made, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
