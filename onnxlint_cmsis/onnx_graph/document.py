@@ -1,0 +1,124 @@
+"""A parsed model with the way back to its file: payloads, node ranges, external files."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.onnx_graph import external, source, strip, walk
+from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.onnx_graph.graph import Problem
+from onnxlint_cmsis.onnx_graph.values import decode, tensor_values
+from onnxlint_cmsis.onnx_graph.wire import Buffer
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, TensorProto
+
+    from onnxlint_cmsis.onnx_graph.graph import Number
+
+MAX_VALUES = 65536
+"""Elements of the largest tensor whose values are read while linting."""
+MAX_ELEMENT_BYTES = 16
+"""Bytes that one number takes at most in a file (complex128)."""
+MAX_FILE = 2**31 - 1
+"""Bytes of the largest message protobuf can read."""
+
+
+class Document:
+    """A model without its weights, and where they are."""
+
+    def __init__(self, path: str, buffer: Buffer) -> None:
+        self.path = path
+        """File as the user named it; `-` for standard input."""
+        self.buffer = buffer
+        """Its bytes."""
+        self.problems: list[Problem] = []
+        """What is wrong with it."""
+        source.reject_other_files(buffer)
+        self.stripped = strip.strip(buffer)
+        """Copy without weights."""
+        self.model = self._parse()
+        """The parsed copy; tensors with large payloads have none."""
+        self.checkable = self.stripped.model
+        """Bytes for onnx.checker: large tensors are single zeros."""
+        self._detach_external()
+        self._restore_dims()
+        if len(buffer) > MAX_FILE:
+            self.problems.append(
+                Problem(
+                    "invalid",
+                    f"the file has {len(buffer)} bytes; protobuf reads at most {MAX_FILE} (use external data)",
+                )
+            )
+
+    def payload(self, tensor: TensorProto) -> strip.Payload | None:
+        """Where the values of a stripped tensor are; None for a tensor that is whole."""
+        link = tensor.doc_string
+        if not isinstance(link, str) or not link.startswith(strip.PLACEHOLDER):
+            return None
+        number = link[len(strip.PLACEHOLDER) :]
+        known = number.isascii() and number.isdigit() and int(number) < len(self.stripped.payloads)
+        return self.stripped.payloads[int(number)] if known else None
+
+    def values(self, tensor: TensorProto) -> tuple[Number, ...] | None:
+        """Flat values of a tensor, read from the file if need be; None where too many or unreadable."""
+        from onnx import TensorProto as Proto
+
+        count = math.prod(tensor.dims)
+        if not 0 <= count <= MAX_VALUES:
+            return None
+        payload = self.payload(tensor)
+        if payload is None:
+            return tensor_values(tensor)
+        if payload.external is not None:
+            return external.read_values(self.path, payload.external, tensor.data_type, count)
+        start, length = payload.message
+        if length > MAX_ELEMENT_BYTES * count + 65536:
+            return None
+        return tensor_values(Proto.FromString(self.buffer[start : start + length]))
+
+    def _parse(self) -> ModelProto:
+        """Protobuf's reading of the stripped copy."""
+        from google.protobuf.message import DecodeError
+        from onnx import ModelProto
+
+        try:
+            model = ModelProto.FromString(self.stripped.model)
+        except DecodeError as error:
+            if any(strip.nested_too_deep(self.buffer, node) for node in self.stripped.nodes):
+                raise ModelError("too-deep", strip.TOO_DEEP) from None
+            raise ModelError("not-onnx", f"not an ONNX model: protobuf says {error}") from None
+        if not self.stripped.has_graph or not (model.ir_version or model.opset_import):
+            raise ModelError(
+                "not-onnx",
+                "not an ONNX model: a ModelProto has a graph and an IR or operator set version, this has not",
+            )
+        return model
+
+    def _detach_external(self) -> None:
+        """Take external tensors out of the copy, so that no code of ONNX goes looking for their files."""
+        if b"location" not in self.stripped.model:
+            return
+        found = False
+        for tensor in walk.all_tensors(self.model):
+            if tensor.data_location == tensor.EXTERNAL:
+                found = True
+                place = external.location(tensor, self.path, self.problems)
+                payload = strip.Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
+                payload.external = place
+                self.stripped.payloads.append(payload)
+                name, data_type, link = tensor.name, tensor.data_type, len(self.stripped.payloads) - 1
+                tensor.ParseFromString(strip.placeholder(data_type == strip.STRING, link))
+                tensor.name, tensor.data_type = name, data_type
+        if found:
+            self.checkable = self.model.SerializeToString()
+
+    def _restore_dims(self) -> None:
+        """Give stripped tensors their dims back."""
+        if not self.stripped.payloads:
+            return
+        for tensor in walk.all_tensors(self.model):
+            payload = self.payload(tensor)
+            if payload is not None:
+                del tensor.dims[:]
+                tensor.dims.extend(payload.dims)

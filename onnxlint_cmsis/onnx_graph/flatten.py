@@ -1,0 +1,217 @@
+"""From a parsed model to the flat graph: unique keys, nodes with byte ranges, constants, producers and consumers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.onnx_graph import attributes, constants
+from onnxlint_cmsis.onnx_graph.elem_types import elem_name
+from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
+from onnxlint_cmsis.onnx_graph.graph import Body, Constant, Graph, Node, Problem, Tensor
+from onnxlint_cmsis.onnx_graph.strip import Range, subgraph_nodes
+from onnxlint_cmsis.onnx_graph.walk import subgraphs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnx import GraphProto, NodeProto
+
+    from onnxlint_cmsis.onnx_graph.document import Document
+    from onnxlint_cmsis.onnx_graph.inference import Table
+
+UNKNOWN_RANGE = (-1, -1)
+OVERRIDABLE_IR = 4
+"""IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
+CONSTANT_OPS = ("Constant", "Identity", "ConstantOfShape")
+
+
+class Scope:
+    """Names of one subgraph and of those around it."""
+
+    __slots__ = ("names", "parent", "path")
+
+    def __init__(self, path: str, parent: Scope | None) -> None:
+        self.path = path
+        self.parent = parent
+        self.names: dict[str, str] = {}
+
+    def key(self, name: str) -> str:
+        """Key of a value as seen from here; names of the main graph are their own keys."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return name
+
+
+class Flattener:
+    """Collects the flat graph of one document."""
+
+    def __init__(self, document: Document, tables: list[Table]) -> None:
+        self.document = document
+        self.tables = iter(tables)
+        self.opsets = {domain_of(o.domain): o.version for o in document.model.opset_import}
+        self.nodes: list[Node] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, Constant] = {}
+        self.producers: dict[str, Node] = {}
+        self.consumers: dict[str, list[Node]] = {}
+        self.paths: set[str] = set()
+        self.node_metadata: dict[int, dict[str, str]] = {}
+        self.problems: list[Problem] = []
+
+    def run(self) -> Graph:
+        """The whole model."""
+        document, graph = self.document, self.document.model.graph
+        scope = Scope("", None)
+        self._graph(graph, scope, document.stripped.nodes)
+        return Graph(
+            document.path,
+            tuple(self.nodes),
+            self.tensors,
+            self.constants,
+            tuple(text(v.name) for v in graph.input if v.name not in self.constants),
+            tuple(text(v.name) for v in graph.output),
+            self.producers,
+            {key: tuple(nodes) for key, nodes in self.consumers.items()},
+            (*document.problems, *self.problems),
+            {text(p.key): text(p.value) for p in document.model.metadata_props},
+            self.node_metadata,
+        )
+
+    def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:
+        """One graph's values and nodes."""
+        self._define(graph, scope)
+        if len(ranges) != len(graph.node):
+            ranges = [UNKNOWN_RANGE] * len(graph.node)
+        for node, where in zip(graph.node, ranges, strict=True):
+            self._node(node, scope, where)
+
+    def _define(self, graph: GraphProto, scope: Scope) -> None:
+        """Keys, types and constants of a graph's values."""
+        table = next(self.tables)
+        if scope.parent is not None:
+            for name in _defined(graph):
+                scope.names[name] = f"{scope.path}/{name}"
+        for name, (elem, shape) in table.items():
+            key = scope.key(text(name))
+            self.tensors[key] = Tensor(key, elem_name(elem), shape)
+        main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
+        overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
+        for tensor in graph.initializer:
+            key = scope.key(text(tensor.name))
+            self._keep(constants.from_tensor(self.document, key, tensor, tensor.name in overridable))
+        for sparse in graph.sparse_initializer:
+            name = text(sparse.values.name)
+            self._keep(constants.from_sparse(self.document, scope.key(name), sparse, name in overridable))
+
+    def _keep(self, constant: Constant | None) -> None:
+        if constant is not None:
+            self.constants[constant.name] = constant
+            self.tensors[constant.name] = Tensor(constant.name, constant.elem_type, constant.shape)
+
+    def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
+        """One node, then what is inside it."""
+        index, path = len(self.nodes), scope.path
+        if node.metadata_props:
+            where, path = self._metadata(node, index, scope.path, where)
+        domain = domain_of(text(node.domain))
+        key = scope.key
+        if scope.parent is None and not scope.names:
+            inputs, outputs = tuple(map(text, node.input)), tuple(map(text, node.output))
+        else:
+            inputs = tuple([key(text(name)) for name in node.input])
+            outputs = tuple([key(text(name)) for name in node.output])
+        name, op_type = text(node.name), text(node.op_type)
+        inner = subgraphs(node) if node.attribute else []
+        scopes = [Scope(self._path(f"{name or f'{op_type}#{index}'}.{text(a)}", path), scope) for a, _ in inner]
+        bodies = tuple(self._body(text(a), g, s) for (a, g), s in zip(inner, scopes, strict=True))
+        flat = Node(
+            index,
+            name,
+            op_type,
+            domain,
+            self.opsets.get(domain, 0),
+            inputs,
+            outputs,
+            attributes.plain(node.attribute),
+            path,
+            bodies,
+            *where,
+        )
+        self._connect(flat)
+        if domain == "" and op_type in CONSTANT_OPS and len(outputs) == 1:
+            self._keep(constants.from_node(self.document, node, outputs[0], self.constants, inputs))
+        ranges = self._inner_ranges(where, len(inner))
+        for (_, graph), inner_scope, inner_ranges in zip(inner, scopes, ranges, strict=True):
+            self._graph(graph, inner_scope, inner_ranges)
+
+    def _inner_ranges(self, where: Range, count: int) -> list[list[Range]]:
+        """Byte ranges of the nodes of a node's subgraphs."""
+        if not count:
+            return []
+        found = subgraph_nodes(self.document.buffer, where) if where != UNKNOWN_RANGE else []
+        return found if len(found) == count else [[] for _ in range(count)]
+
+    def _metadata(self, node: NodeProto, index: int, path: str, where: Range) -> tuple[Range, str]:
+        """Keep a node's metadata_props; the range and path of one that comes from a local function."""
+        kept: dict[str, str] = {}
+        for entry in node.metadata_props:
+            if entry.key == RANGE_KEY:
+                offset, _, length = entry.value.partition(",")
+                where = int(offset), int(length)
+            elif entry.key == PATH_KEY:
+                path = entry.value
+            else:
+                kept[text(entry.key)] = text(entry.value)
+        if kept:
+            self.node_metadata[index] = kept
+        return where, path
+
+    def _path(self, step: str, outer: str) -> str:
+        """Path of a subgraph, unlike any other even where node names repeat."""
+        path = unique = f"{outer}/{step}" if outer else step
+        number = 1
+        while unique in self.paths:
+            number += 1
+            unique = f"{path}~{number}"
+        self.paths.add(unique)
+        return unique
+
+    def _body(self, attribute: str, graph: GraphProto, scope: Scope) -> Body:
+        """Formal inputs and outputs of a subgraph."""
+        for name in _defined(graph):
+            scope.names[name] = f"{scope.path}/{name}"
+        inputs, outputs = [text(v.name) for v in graph.input], [text(v.name) for v in graph.output]
+        return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)))
+
+    def _connect(self, node: Node) -> None:
+        """Producers and consumers, and an entry for every value even where nothing is known of it."""
+        self.nodes.append(node)
+        for key in node.outputs:
+            if key:
+                self.producers.setdefault(key, node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+        read = node.inputs if not node.bodies else (*node.inputs, *(o for b in node.bodies for o in b.outputs))
+        for key in dict.fromkeys(read):
+            if key:
+                self.consumers.setdefault(key, []).append(node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+
+
+def text(value: str) -> str:
+    """A name, which protobuf hands over as bytes where it is not UTF-8."""
+    if isinstance(value, str):
+        return value
+    raise ModelError("not-onnx", f"not an ONNX model: a name is not UTF-8 text: {value!r:.60}")
+
+
+def _defined(graph: GraphProto) -> Iterable[str]:
+    """Names a graph defines itself."""
+    names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
+    names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
+    return dict.fromkeys(text(name) for name in names if name)

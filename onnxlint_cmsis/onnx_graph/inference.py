@@ -1,0 +1,142 @@
+"""Shapes and element types: what ONNX's shape inference finds, completed by what the file states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.onnx_graph.shapes import MAX_DIM
+from onnxlint_cmsis.onnx_graph.surrogates import Rank, standardise
+from onnxlint_cmsis.onnx_graph.walk import all_graphs
+from onnxlint_cmsis.types import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnx import GraphProto, ModelProto, ValueInfoProto
+
+Known = tuple[int, tuple[Size, ...] | None]
+"""Element type number and shape."""
+Table = dict[str, Known]
+"""What is known of the values of one graph, by their names in it."""
+MAX_ROUNDS = 8
+"""How often inference is repeated while it still finds more."""
+
+
+def infer(model: ModelProto) -> list[Table]:
+    """A table for the main graph and each graph inside it, in the order of `all_graphs`.
+
+    Shapes that the file states are used where inference cannot tell, and only where they do not contradict it.
+    """
+    stated = [_stated(graph) for graph in all_graphs(model.graph)]
+    copy = type(model).FromString(model.SerializeToString())
+    for graph in all_graphs(copy.graph):
+        _forget_results(graph)
+    standardise(copy, lambda _: None)
+    tables = _run(copy)
+    for _ in range(MAX_ROUNDS):
+        if tables is None:
+            return stated
+        changed = standardise(copy, _ranks(tables))
+        added = [_add_stated(g, t, s) for g, t, s in zip(all_graphs(copy.graph), tables, stated, strict=True)]
+        if not changed and not any(added):
+            break
+        tables = _run(copy) or tables
+    return [_merge_tables(t, s) for t, s in zip(tables or stated, stated, strict=True)]
+
+
+def _forget_results(graph: GraphProto) -> None:
+    """Drop the shapes a file states for computed values, so that stale ones do no harm."""
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+
+
+def _run(model: ModelProto) -> list[Table] | None:
+    """ONNX's inference with and, if that fails, without following shape values; None where both fail."""
+    from onnx import shape_inference
+
+    data = model.SerializeToString()
+    for data_prop in (True, False):
+        try:
+            inferred = shape_inference.infer_shapes(data, data_prop=data_prop)
+            return [_stated(graph) for graph in all_graphs(inferred.graph)]
+        except Exception:  # noqa: BLE001, S112 - the C++ code raises many kinds, all of which mean: not inferred
+            continue
+    return None
+
+
+def _stated(graph: GraphProto) -> Table:
+    """What a graph says of its values."""
+    table: Table = {}
+    for values in (graph.value_info, graph.output, graph.input):
+        _read(values, table)
+    for tensor in graph.initializer:
+        table[tensor.name] = tensor.data_type, tuple(_size(d) for d in tensor.dims)
+    return table
+
+
+def _read(values: Iterable[ValueInfoProto], table: Table) -> None:
+    for value in values:
+        if value.type.HasField("tensor_type"):
+            tensor = value.type.tensor_type
+            shape = None
+            if tensor.HasField("shape"):
+                shape = tuple(_size(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim)
+            table[value.name] = tensor.elem_type, shape
+
+
+def _size(dim: int) -> Size:
+    return dim if 0 <= dim <= MAX_DIM else None
+
+
+def _ranks(tables: list[Table]) -> Rank:
+    def rank(name: str) -> int | None:
+        shapes = [table[name][1] for table in tables if name in table]
+        return len(shapes[0]) if shapes and shapes[0] is not None else None
+
+    return rank
+
+
+def merge(found: Known, stated: Known) -> Known:
+    """What inference found, completed by what the file states where the two agree."""
+    elem, shape = found[0] or stated[0], found[1]
+    if shape is None:
+        return elem, stated[1]
+    if stated[1] is None or len(stated[1]) != len(shape):
+        return elem, shape
+    if any(a is not None and b is not None and a != b for a, b in zip(shape, stated[1], strict=True)):
+        return elem, shape
+    return elem, tuple(b if a is None else a for a, b in zip(shape, stated[1], strict=True))
+
+
+def _merge_tables(found: Table, stated: Table) -> Table:
+    return stated | {name: merge(known, stated[name]) if name in stated else known for name, known in found.items()}
+
+
+def _add_stated(graph: GraphProto, found: Table, stated: Table) -> bool:
+    """Tell inference what the file states and it could not find; True where there was anything."""
+    added = False
+    present = {value.name for value in graph.value_info}
+    outputs = {value.name: value for value in graph.output}
+    for name, known in stated.items():
+        better = merge(found.get(name, (0, None)), known)
+        if name in present or better[1] is None or better == found.get(name) or not better[0]:
+            continue
+        value = outputs[name] if name in outputs else graph.value_info.add(name=name)
+        if name in outputs and value.type.tensor_type.HasField("shape"):
+            continue
+        _set(value, better)
+        added = True
+    return added
+
+
+def _set(value: ValueInfoProto, known: Known) -> None:
+    """Write an element type and a shape."""
+    tensor = value.type.tensor_type
+    tensor.elem_type = known[0]
+    tensor.shape.SetInParent()
+    for size in known[1] or ():
+        dim = tensor.shape.dim.add()
+        if size is not None:
+            dim.dim_value = size
