@@ -1,0 +1,57 @@
+"""Small models for the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+
+from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.onnx_graph.load import load
+
+
+def read(model: ModelProto) -> Graph:
+    """Load a model the way standard input is loaded."""
+    return load("-", data=model.SerializeToString())
+
+
+def text(source: str) -> ModelProto:
+    """Parse ONNX's textual form."""
+    return parser.parse_model(source)
+
+
+def one_node(
+    op_type: str,
+    shape: list[int | str],
+    weights: dict[str, tuple[int, ...]],
+    domain: str = "",
+    **attributes: object,
+) -> ModelProto:
+    """Make a float model of one operator: input `x`, constants `weights`, output `y` of unknown shape."""
+    node = helper.make_node(op_type, ["x", *weights], ["y"], op_type.lower(), domain=domain, **attributes)
+    constants = [numpy_helper.from_array(np.zeros(size, np.float32), name) for name, size in weights.items()]
+    graph = helper.make_graph(
+        [node],
+        "one",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        constants,
+    )
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def qdq(
+    nodes: list[object], shape: list[int], weights: dict[str, np.ndarray], outputs: dict[str, list[int]]
+) -> ModelProto:
+    """Make a model from nodes with an int8 input `x` of scale 0.1 (initializers `s`, `z`)."""
+    constants = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    constants.append(numpy_helper.from_array(np.array(0.1, np.float32), "s"))
+    constants.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
+    graph = helper.make_graph(
+        nodes,
+        "qdq",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, shape)],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in outputs.items()],
+        constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
