@@ -156,7 +156,7 @@ def _checked(key: Key, given: object, origin: str, root: str) -> object:
     try:
         value: Any = config_kinds.check(key, given)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {key.option if origin == COMMAND_LINE else key.name}: {error}") from None
+        raise ConfigError(f"{_place(origin, key)}: {error}") from None
     if key.kind == "globs":
         return tuple(Glob(pattern, root) for pattern in value)
     if key.kind == "glob-codes":
@@ -166,6 +166,11 @@ def _checked(key: Key, given: object, origin: str, root: str) -> object:
     if key.kind == "suppressions":
         return tuple(_suppression(entry, root, f"{origin}: suppress[{i}]") for i, entry in enumerate(value))
     return value
+
+
+def _place(origin: str, key: Key) -> str:
+    """The option, or the file and the key."""
+    return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
 
 
 def _suppression(entry: dict[str, str], root: str, origin: str) -> Suppression:
@@ -179,11 +184,11 @@ def _settings(value: dict[str, Any], raw: dict[str, object], origins: dict[str, 
     try:
         release = normalise_release(value["release"])
     except ValueError as error:
-        raise ConfigError(f"{origins['release']}: release: {error}") from None
+        raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
     try:
         targets = tuple(dict.fromkeys(parse_target(text, release, value["compiler"]) for text in value["targets"]))
     except ValueError as error:
-        raise ConfigError(f"{origins['targets']}: targets: {error}") from None
+        raise ConfigError(f"{_place(origins['targets'], _BY_NAME['targets'])}: {error}") from None
     return Settings(
         targets=targets,
         release=release,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.globs import Glob
 from onnxlint_cmsis.types import Level, Target
 
@@ -47,13 +48,13 @@ KEYS: tuple[Key, ...] = (
         option="--target",
         metavar="CPU",
     ),
-    Key("release", "text", "7.0.0", "CMSIS-NN release.", option="--release", metavar="RELEASE"),
+    Key("release", "text", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE"),
     Key(
         "compiler",
         "choice",
         "gcc",
         "Compiler of the firmware, for the places where CMSIS-NN differs by it.",
-        allowed=("gcc", "armclang"),
+        allowed=COMPILERS,
         option="--compiler",
     ),
     Key(

@@ -96,13 +96,18 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
         if args.verbose:
             print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
         if each.error:
-            from onnxlint_cmsis.reporters.plain import printable
-
-            text = f"{each.job.path}: internal error: {each.error}; please report it (-v shows where)"
-            print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
+            _complain(f"{each.job.path}: internal error: {each.error}; please report it (-v shows where)")
             if args.verbose:
                 print(each.trace, file=sys.stderr)
+        elif not each.readable and not each.findings:
+            _complain(f"{each.job.path}: it could not be read, and the rule that says why does not run")
     return linted
+
+
+def _complain(text: str) -> None:
+    from onnxlint_cmsis.reporters.plain import printable
+
+    print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
 
 
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -> int:

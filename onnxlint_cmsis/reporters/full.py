@@ -30,9 +30,9 @@ def summary(run: Run) -> str:
     """The last line: what was found where, and for which targets."""
     models = [file for file in run.files if file.model]
     targets = "; ".join(run.targets)
-    failed = sum(bool(file.error) for file in models)
+    failed = sum(bool(file.error) or not file.readable for file in models)
     tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
-    tail += f", {counted(failed, 'file')} not finished" if failed else ""
+    tail += f", {counted(failed, 'file')} not analysed" if failed else ""
     if not run.findings:
         return f"No findings in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)

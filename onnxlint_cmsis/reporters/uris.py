@@ -20,11 +20,20 @@ def shown(path: str, folder: str) -> str:
     return path if relative == os.pardir or relative.startswith(os.pardir + os.sep) else relative
 
 
-def uri(path: str, folder: str) -> str:
-    """Percent-encoded URI reference: relative, without `./` and `..`, below the folder; `file:` outside of it."""
+def below(path: str, folder: str) -> str:
+    """Percent-encoded URI reference of a path below the folder, without `./` and `..`; empty where it is not below."""
+    absolute = os.path.normpath(Path(folder, path))
+    relative = shown(absolute, folder)
+    return "" if relative == absolute else quoted(relative)
+
+
+def below_root(path: str, folder: str) -> str:
+    """Percent-encoded URI reference of a path (relative to folder, or absolute) from the root of the file system."""
+    return quoted(os.path.normpath(Path(folder, path))).lstrip("/")
+
+
+def quoted(path: str) -> str:
+    """The path percent-encoded, byte by byte as the file system has it."""
     from urllib.parse import quote
 
-    relative = shown(path, folder)
-    if Path(relative).is_absolute() or relative.startswith(os.pardir):
-        return Path(os.path.normpath(Path(folder, relative))).as_uri()
-    return quote(os.fsencode(posix(relative)))
+    return quote(os.fsencode(posix(path)))

@@ -1,0 +1,162 @@
+"""SARIF 2.1.0 as GitHub code scanning takes it, built on the classes of sarif-om."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sarif_om as om
+
+from onnxlint_cmsis import __version__
+from onnxlint_cmsis.reporters.fields import finding_fields
+from onnxlint_cmsis.reporters.fingerprint import fingerprints
+from onnxlint_cmsis.reporters.links import HOME
+from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.sarif_json import to_json
+from onnxlint_cmsis.reporters.sarif_rules import descriptors
+from onnxlint_cmsis.reporters.uris import below, below_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.types import Finding
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+OUTSIDE = "FILESYSTEM"
+"""Base of the files that are not below the working directory."""
+FINGERPRINT = "primaryLocationLineHash"
+_SHOWN_ELSEWHERE = ("code", "level", "message")
+
+
+def render(run: Run) -> str:
+    """The log as JSON text, ASCII only."""
+    log = om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[_run(run)])
+    return json.dumps(to_json(log), indent=1) + "\n"
+
+
+def _run(run: Run) -> Any:
+    rules = descriptors()
+    driver = om.ToolComponent(
+        name="onnxlint-cmsis",
+        version=__version__,
+        semantic_version=__version__,
+        information_uri=HOME,
+        rules=rules,
+        contents=None,
+    )
+    index = {rule.id: number for number, rule in enumerate(rules)}
+    return om.Run(
+        tool=om.Tool(driver=driver),
+        # GitHub takes the text before the last slash as the category
+        automation_details=om.RunAutomationDetails(id=f"{run.category}/") if run.category else None,
+        invocations=[_invocation(run)],
+        original_uri_base_ids=_bases(run),
+        artifacts=[_artifact(file, run) for file in run.files],
+        results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
+        column_kind="unicodeCodePoints",
+        newline_sequences=None,
+    )
+
+
+def _invocation(run: Run) -> Any:
+    """How the run went: it succeeded where every file was analysed or its findings say why not."""
+    return om.Invocation(
+        execution_successful=not any(file.error for file in run.files),
+        exit_code=run.exit_code,
+        working_directory=om.ArtifactLocation(uri=f"{Path(run.folder).as_uri().rstrip('/')}/"),
+        tool_execution_notifications=list(_notifications(run)) or None,
+    )
+
+
+def _notifications(run: Run) -> Iterator[Any]:
+    """One for each file that could not be analysed, and one for each note about how a file was read."""
+    for number, file in enumerate(run.files):
+        if file.error:
+            yield _notification(f"Internal error: {file.error}", "error", file, number, run)
+        elif not file.readable:
+            yield _notification("The file could not be analysed.", "error", file, number, run)
+        for note in file.notes:
+            yield _notification(note, "note", file, number, run)
+
+
+def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
+    place = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
+    return om.Notification(message=om.Message(text=printable(text)), level=level, locations=[place])
+
+
+def _bases(run: Run) -> dict[str, Any] | None:
+    """What a URI is relative to where it is not the working directory."""
+    if all(below(file.path, run.folder) for file in run.files):
+        return None
+    return {OUTSIDE: om.ArtifactLocation(uri=Path(Path(run.folder).anchor).as_uri())}
+
+
+def _artifact(file: FileResult, run: Run) -> Any:
+    kind = "application/octet-stream" if file.model else None
+    return om.Artifact(location=_file_place(file, None, run), mime_type=kind, roles=["analysisTarget"])
+
+
+def _file_place(file: FileResult, number: int | None, run: Run) -> Any:
+    """The file, with its place in `artifacts`; relative, since GitHub refuses absolute URIs outside of the checkout."""
+    index = -1 if number is None else number
+    inside = below(file.path, run.folder)
+    if inside:
+        return om.ArtifactLocation(uri=inside, index=index)
+    return om.ArtifactLocation(uri=below_root(file.path, run.folder), uri_base_id=OUTSIDE, index=index)
+
+
+def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:
+    for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
+        yield om.Result(
+            rule_id=finding.code,
+            rule_index=index.get(finding.code, -1),
+            level=finding.level.name.lower(),
+            message=om.Message(text=_message(finding)),
+            locations=[_location(finding, file, number, run)],
+            related_locations=_bytes(finding, file, number, run),
+            partial_fingerprints={FINGERPRINT: print_},
+            properties=_properties(finding),
+        )
+
+
+def _message(finding: Finding) -> str:
+    """The message with the targets it holds for; GitHub shows nothing else of a binary file."""
+    return printable(finding.message) + (f" [{'; '.join(finding.targets)}]" if finding.targets else "")
+
+
+def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
+    """The file as a whole, which is all a text viewer has of a binary, and the node by name."""
+    region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
+    physical = om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+    return om.Location(physical_location=physical, logical_locations=_logical(finding))
+
+
+def _logical(finding: Finding) -> list[Any] | None:
+    """The node, then the tensor, each with the path of subgraphs it is in."""
+    where = finding.location
+    above = f"{where.graph}/" if where.graph else ""
+    named = [(where.node, "node"), (where.tensor, "tensor")]
+    places = [
+        om.LogicalLocation(name=printable(name), fully_qualified_name=printable(above + name), kind=kind)
+        for name, kind in named
+        if name
+    ]
+    return places or None
+
+
+def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> list[Any] | None:
+    """The node's bytes in the file, where they are known."""
+    where = finding.location
+    if where.offset < 0 or where.length < 0:
+        return None
+    region = om.Region(byte_offset=where.offset, byte_length=where.length)
+    physical = om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+    return [om.Location(id=1, physical_location=physical, message=om.Message(text="Bytes of the node in the file."))]
+
+
+def _properties(finding: Finding) -> dict[str, object]:
+    """The further fields of the finding, without the empty ones."""
+    fields = {**finding_fields(finding), "op_type": finding.location.op_type}
+    return {name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value}

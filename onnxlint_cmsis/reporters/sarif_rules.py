@@ -1,0 +1,59 @@
+"""The rules of the table as SARIF reporting descriptors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sarif_om as om
+
+from onnxlint_cmsis.reporters.links import rule_page
+from onnxlint_cmsis.reporters.rule_help import explanation
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.checks.table import Rule
+
+MOST_TEXT = 1024
+"""Characters that GitHub takes of a description."""
+
+TAGS = {"0": "file", "1": "routing", "3": "execution"}
+"""Tag by the first digit of the code."""
+
+SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
+"""GitHub's word for each level."""
+
+
+def descriptors() -> list[Any]:
+    """One descriptor for each rule of the table."""
+    from onnxlint_cmsis.checks.table import RULES
+
+    return [_descriptor(rule) for rule in RULES]
+
+
+def _descriptor(rule: Rule) -> Any:
+    level = rule.level.name.lower()
+    text = explanation(rule)
+    return om.ReportingDescriptor(
+        id=rule.code,
+        name="".join(word.capitalize() for word in rule.name.split("-")),
+        short_description=om.MultiformatMessageString(text=rule.summary),
+        full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
+        help=om.MultiformatMessageString(text=text, markdown=text),
+        help_uri=rule_page(rule.code) or None,
+        default_configuration=om.ReportingConfiguration(level=level),
+        properties={
+            "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
+            "precision": "very-high",
+            "problem.severity": SEVERITIES[level],
+        },
+    )
+
+
+def _first_paragraphs(text: str) -> str:
+    """As many whole paragraphs from the beginning as GitHub takes."""
+    result = ""
+    for paragraph in text.split("\n\n"):
+        joined = f"{result}\n\n{paragraph}".strip()
+        if len(joined) > MOST_TEXT:
+            break
+        result = joined
+    return result or text[:MOST_TEXT]
