@@ -1,1 +1,29 @@
-"""One file per wrapper: its branches in the order of the C else-if chain, each with its source."""
+"""One file per wrapper: its branches in the order of the C source, with the line of each in every release."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from onnxlint_cmsis.cmsis_nn.rows import Wrapper
+
+ENTRIES = (
+    "convolve_s8",
+    "convolve_s16",
+    "convolve_s4",
+    "depthwise_s8",
+    "depthwise_s16",
+    "depthwise_s4",
+    "transpose_conv_s8",
+    "fully_connected_s8",
+)
+"""Entry points that choose between kernels."""
+
+
+@cache
+def wrapper_for(entry: str) -> Wrapper | None:
+    """The wrapper of an entry point; None for an entry point without branches."""
+    if entry not in ENTRIES:
+        return None
+    return cast(Wrapper, import_module(f"{__name__}.{entry}").WRAPPER)

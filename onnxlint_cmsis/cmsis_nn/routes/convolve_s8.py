@@ -1,0 +1,86 @@
+"""arm_convolve_wrapper_s8: 1x1, 1xN or the general kernel."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, equal
+from onnxlint_cmsis.cmsis_nn.names import (
+    DILATION_H,
+    DILATION_W,
+    FILTER_1X1,
+    FILTER_H,
+    IN_C,
+    IN_H,
+    IN_N,
+    NO_PADDING,
+    NOT_GROUPED,
+    OUT_H,
+    OUT_W,
+    STRIDE_W,
+    UNIT_DILATION,
+    UNIT_STRIDE,
+)
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.scratch.convolve import CONVOLVE_S8
+
+_FILE = CONVOLUTION + "arm_convolve_wrapper_s8.c"
+_FUNCTION = "arm_convolve_wrapper_s8"
+
+_UNIT_1X1 = all_of(NO_PADDING, UNIT_STRIDE, FILTER_1X1)
+_POINT = all_of(NO_PADDING, FILTER_1X1, UNIT_DILATION)
+_ONE_ROW = all_of(equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1))
+_WIDTH_BY_4 = equal(OUT_W % 4, 0)
+_STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
+
+
+def _branch(kernel: str, when: Condition, lines: dict[str, int]) -> Branch:
+    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines))
+
+
+WRAPPER = Wrapper(
+    entry="convolve_s8",
+    function=_FUNCTION,
+    branches=(
+        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0)), {"cmsis5-5.8.0": 62}),
+        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {"cmsis5-5.9.0": 62}),
+        _branch("arm_convolve_1x1_s8_fast", all_of(_POINT, UNIT_STRIDE), {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}),
+        _branch("arm_convolve_1x1_s8", _POINT, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}),
+        _branch(
+            "arm_convolve_1x1_s8_fast",
+            all_of(_POINT, NOT_GROUPED, UNIT_STRIDE),
+            {"6.0.0": 62, "7.0.0": 62, "main": 63},
+        ),
+        _branch("arm_convolve_1x1_s8", all_of(_POINT, NOT_GROUPED), {"6.0.0": 80, "7.0.0": 80, "main": 79}),
+        _branch(
+            "arm_convolve_1_x_n_s8",
+            all_of(equal(OUT_H, 1), equal(IN_H, 1), equal(FILTER_H, 1), _WIDTH_BY_4, equal(IN_N, 1)),
+            {"cmsis5-5.8.0": 77},
+        ),
+        _branch(
+            "arm_convolve_1_x_n_s8",
+            all_of(equal(OUT_H, 1), _ONE_ROW, _WIDTH_BY_4, equal(IN_N, 1), equal(DILATION_H, 1)),
+            {"cmsis5-5.9.0": 78},
+        ),
+        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _WIDTH_BY_4), {"4.0.0": 94}),
+        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _STEP_BY_4), {"4.1.0": 94, "5.0.0": 94}),
+        _branch(
+            "arm_convolve_1_x_n_s8",
+            all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
+            {"6.0.0": 95, "7.0.0": 95, "main": 94},
+        ),
+        _branch(
+            "arm_convolve_s8",
+            TRUE,
+            {
+                "cmsis5-5.8.0": 92,
+                "cmsis5-5.9.0": 93,
+                "4.0.0": 108,
+                "4.1.0": 109,
+                "5.0.0": 109,
+                "6.0.0": 110,
+                "7.0.0": 110,
+                "main": 108,
+            },
+        ),
+    ),
+    sizes=CONVOLVE_S8,
+)

@@ -1,0 +1,34 @@
+"""arm_fully_connected_wrapper_s8: per channel or per tensor. Before 7.0.0 there is arm_fully_connected_s8 alone."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
+from onnxlint_cmsis.cmsis_nn.names import PER_CHANNEL
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.scratch.fully_connected import FULLY_CONNECTED_S8
+
+_FOLDER = "Source/FullyConnectedFunctions/"
+_FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"
+_FUNCTION = "arm_fully_connected_wrapper_s8"
+_BEFORE = ("cmsis5-5.8.0", "cmsis5-5.9.0", "4.0.0", "4.1.0", "5.0.0", "6.0.0")
+
+WRAPPER = Wrapper(
+    entry="fully_connected_s8",
+    function=_FUNCTION,
+    branches=(
+        Branch(
+            "arm_fully_connected_s8",
+            equal(PER_CHANNEL, 0),
+            Origin(_FOLDER + "arm_fully_connected_s8.c", "arm_fully_connected_s8", dict.fromkeys(_BEFORE, 0)),
+        ),
+        Branch(
+            "arm_fully_connected_per_channel_s8",
+            unequal(PER_CHANNEL, 0),
+            Origin(_FILE, _FUNCTION, {"7.0.0": 63, "main": 63}),
+        ),
+        Branch("arm_fully_connected_s8", TRUE, Origin(_FILE, _FUNCTION, {"7.0.0": 80, "main": 80})),
+    ),
+    sizes=FULLY_CONNECTED_S8,
+    params="fc_params",
+    absent="arm_fully_connected_s8 takes one scale for the whole tensor; per-channel scales came with 7.0.0",
+)

@@ -1,0 +1,144 @@
+"""The rows that tables of the knowledge base are made of. Each names the C source it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition
+from onnxlint_cmsis.cmsis_nn.terms import Term
+from onnxlint_cmsis.types import Isa, Source, Target
+
+CONVOLUTION = "Source/ConvolutionFunctions/"
+ALL_ISAS = (Isa.SCALAR, Isa.DSP, Isa.MVE)
+NOT_MVE = (Isa.SCALAR, Isa.DSP)
+MVE_ONLY = (Isa.MVE,)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where in the C source a row was read, and for which builds it holds."""
+
+    file: str
+    """Path inside the CMSIS-NN repository; CMSIS 5 has it under CMSIS/NN/."""
+    function: str
+    """C function or macro."""
+    lines: Mapping[str, int] = field(hash=False)
+    """Release -> first line of the statement; 0 where only the function was recorded. Its keys are the releases."""
+    isas: tuple[Isa, ...] = ALL_ISAS
+    """Instruction-set classes whose code has it."""
+    compilers: tuple[str, ...] = ("gcc", "armclang")
+    """Compilers whose code has it."""
+
+    def covers(self, target: Target) -> bool:
+        """Whether a build for the target has the statement."""
+        return target.release in self.lines and target.isa in self.isas and target.compiler in self.compilers
+
+    def source(self, release: str) -> Source:
+        """The statement's place in one release; KeyError where the release has no such statement."""
+        prefix = "CMSIS/NN/" if release.startswith("cmsis5-") else ""
+        return Source(release, prefix + self.file, self.function, self.lines[release])
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way out of a wrapper's else-if chain."""
+
+    kernel: str
+    """C function called; of another wrapper the kernel is that wrapper's own choice."""
+    when: Condition
+    """Condition of the branch; TRUE for the last `else`."""
+    origin: Origin
+    """Where it was read."""
+    entry: str = ""
+    """Entry point whose wrapper is called instead of a kernel (`convolve_s8`), if any."""
+    binds: tuple[tuple[str, Term], ...] = ()
+    """Variables that the callee sees under other values, in terms of the caller's: (`filter_dims.n`, filter_dims.c)."""
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """One entry point: its branches in the order of the C source, over all releases."""
+
+    entry: str
+    """Entry point without `arm_` and `_wrapper`: `convolve_s8`."""
+    function: str
+    """C function of the newest release."""
+    branches: tuple[Branch, ...]
+    """In source order; those of one target are taken first match first."""
+    sizes: tuple[Size, ...]
+    """Scratch sizes, first match first."""
+    reverse_sizes: tuple[Size, ...] = ()
+    """Sizes of the second context (`reverse_conv_ctx`), first match first; none where the entry point has no such."""
+    params: str = "conv_params"
+    """Name of the C parameter struct, for C text."""
+    absent: str = ""
+    """What to say of releases that have no such entry point."""
+
+    def branches_for(self, target: Target) -> tuple[Branch, ...]:
+        """The branches that a build for the target has, in order."""
+        return tuple(branch for branch in self.branches if branch.origin.covers(target))
+
+
+@dataclass(frozen=True)
+class Delegation:
+    """A kernel that hands the work to another function."""
+
+    kernel: str
+    """C function that is called."""
+    callee: str
+    """C function that it calls to do the work."""
+    origin: Origin
+    """Where it was read."""
+    when: Condition = TRUE
+    """Condition of the call."""
+    static: bool = False
+    """Whether the callee is a static function, part of the effective kernel but not of the chain of public ones."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """One case of a scratch-size function."""
+
+    size: Term
+    """Bytes."""
+    origin: Origin
+    """Function it was read from."""
+    when: Condition = TRUE
+    """Condition of the case."""
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """A shape for which a kernel fails, is wrong, or leaves its memory."""
+
+    id: str
+    """Stable name in kebab case."""
+    kind: str
+    """`error`, `wrong`, `overrun` or `narrow`."""
+    entries: tuple[str, ...]
+    """Entry points it is reached through."""
+    kernels: tuple[str, ...]
+    """Kernels of the chain that have it; empty where it does not depend on the kernel."""
+    origin: Origin
+    """Where it was read."""
+    when: Condition
+    """Shapes that meet it, in the variables the kernel sees."""
+    evidence: str
+    """What is known and how; never more."""
+    what: str
+    """What happens, as one sentence."""
+    way_round: str = ""
+    """What a model's author can do, as one sentence; empty where nothing is known."""
+    status: int | None = 0
+    """Status returned; None where the call does not return one."""
+    caller: bool = False
+    """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
+
+    @property
+    def code(self) -> str:
+        """Rule code of the kind: CNN301 ... CNN304."""
+        return CODES[self.kind]
+
+
+CODES = {"error": "CNN301", "wrong": "CNN302", "overrun": "CNN303", "narrow": "CNN304"}
