@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.onnx_graph.folding import fold_shapes
 from onnxlint_cmsis.onnx_graph.shapes import MAX_DIM
 from onnxlint_cmsis.onnx_graph.surrogates import Rank, standardise
 from onnxlint_cmsis.onnx_graph.walk import all_graphs
@@ -33,15 +34,32 @@ def infer(model: ModelProto) -> list[Table]:
         _forget_results(graph)
     standardise(copy, lambda _: None)
     tables = _run(copy)
+    if tables is None:
+        return stated
     for _ in range(MAX_ROUNDS):
-        if tables is None:
-            return stated
-        changed = standardise(copy, _ranks(tables))
-        added = [_add_stated(g, t, s) for g, t, s in zip(all_graphs(copy.graph), tables, stated, strict=True)]
-        if not changed and not any(added):
+        if _complete(copy, tables) or not _improve(copy, tables, stated):
             break
         tables = _run(copy) or tables
-    return [_merge_tables(t, s) for t, s in zip(tables or stated, stated, strict=True)]
+    return [_merge_tables(t, s) for t, s in zip(tables, stated, strict=True)]
+
+
+def _complete(model: ModelProto, tables: list[Table]) -> bool:
+    """Whether every value has a shape with all its sizes."""
+    for graph, table in zip(all_graphs(model.graph), tables, strict=True):
+        for node in graph.node:
+            for name in node.output:
+                shape = table[name][1] if name in table else None
+                if name and (shape is None or None in shape):
+                    return False
+    return True
+
+
+def _improve(model: ModelProto, tables: list[Table], stated: list[Table]) -> bool:
+    """Add to the copy what helps inference further, in place; True where there was anything."""
+    changed = standardise(model, _ranks(tables))
+    changed |= fold_shapes(model.graph, iter(tables), {})
+    added = [_add_stated(g, t, s) for g, t, s in zip(all_graphs(model.graph), tables, stated, strict=True)]
+    return changed or any(added)
 
 
 def _forget_results(graph: GraphProto) -> None:
