@@ -43,7 +43,9 @@ def unreadable(path="bad.onnx"):
 
 def a_run(*files, **more):
     """A run of the files given, each a FileResult or a list of findings for `m.onnx`."""
-    results = tuple(each if isinstance(each, FileResult) else FileResult("m.onnx", tuple(each), Level.WARNING) for each in files)
+    results = tuple(
+        each if isinstance(each, FileResult) else FileResult("m.onnx", tuple(each), Level.WARNING) for each in files
+    )
     return Run(files=results, targets=(TARGET,), **{"exit_code": 1, "folder": "/repo", **more})
 
 

@@ -6,7 +6,7 @@ HOME = "https://pypi.org/project/onnxlint-cmsis/"
 """Page about the tool."""
 
 DOCUMENTATION = ""
-"""Folder of the published docs, empty while they are only in the repository; rules then carry their text but no link."""
+"""Address of the published docs; empty while they are only in the repository, and rules then carry no link."""
 
 
 def rule_page(code: str, base: str = DOCUMENTATION) -> str:

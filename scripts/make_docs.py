@@ -1,0 +1,94 @@
+"""Write docs/rules/ from the rules' docstrings and docs/config.md from the keys; --check tells what is stale."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
+from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
+from onnxlint_cmsis.config_kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.reporters.rule_help import explanation  # noqa: E402
+from onnxlint_cmsis.settings import KEYS, Key  # noqa: E402
+
+CONFIG_HEAD = """# Configuration
+
+In `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The file nearest to
+the model, in its folder or above, holds; in one folder `onnxlint-cmsis.toml` goes before `pyproject.toml`. Options of
+the command line go before the file: lists replace the file's, tables and `extend-*` are added to it. `--show-settings`
+prints what holds and where it comes from, and `onnxlint-cmsis config-schema` prints a JSON Schema for editors.
+
+Patterns know `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
+name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers what is
+in it.
+
+| key | value | default | option |
+|---|---|---|---|
+"""
+
+METADATA = """
+## Suppressions inside a model
+
+A binary has no comments, so a model or a node may carry one in its `metadata_props`: key `onnxlint-cmsis:ignore`, value
+the rules and then the reason, for example `CNN102,CNN103 fixed by the next training`. On the model it covers the whole
+model, on a node that node. A suppression that matches nothing is reported as [CNN090](rules/CNN090.md).
+"""
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page by its path."""
+    docs = ROOT / "docs"
+    result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
+    return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
+
+
+def rule_page(rule: Rule) -> str:
+    """The page of one rule."""
+    return f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{explanation(rule).strip()}\n"
+
+
+def index_page() -> str:
+    """The table of all rules."""
+    head = "# Rules\n\n| code | name | level | what |\n|---|---|---|---|\n"
+    return head + "".join(
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.level.name.lower()} | {rule.summary} |\n"
+        for rule in RULES
+    )
+
+
+def config_page() -> str:
+    """The page of the configuration."""
+    rows = "".join(_row(key) for key in KEYS)
+    sections = "".join(f"\n## {key.name}\n\n{key.doc}\n" for key in KEYS)
+    entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
+    return f"{CONFIG_HEAD}{rows}{sections}\n## Entries of suppress\n\n{entries}{METADATA}"
+
+
+def _row(key: Key) -> str:
+    value = ", ".join(f'`"{word}"`' for word in key.allowed) or KINDS[key.kind].words
+    option = f"`{key.option}`" if key.option else ""
+    return f"| `{key.name}` | {value} | `{toml(key.default)}` | {option} |\n"
+
+
+def main(argv: list[str]) -> int:
+    """Write the pages, or with --check name those that are stale or left over."""
+    wanted = pages()
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    extra = [path for path in sorted((ROOT / "docs" / "rules").glob("*.md")) if path not in wanted]
+    if argv == ["--check"]:
+        for path in [*stale, *extra]:
+            print(f"stale: {path.relative_to(ROOT)}; run scripts/make_docs.py")
+        return 1 if stale or extra else 0
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path], encoding="utf-8")
+    for path in extra:
+        path.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
