@@ -1,0 +1,139 @@
+"""The dimension classes of a model: which channel counts move together, and whether they may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from onnxlint_cmsis.dims.axes import Axis, Resolver, leaves
+from onnxlint_cmsis.dims.context import Context, Naming
+from onnxlint_cmsis.dims.result import Decider, DimensionClass, Dimensions, SizeName
+from onnxlint_cmsis.dims.variables import MAX_PARTS, Dimension, Lock, find, leaves_of
+from onnxlint_cmsis.dims.walk import walk
+from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.types import Freedom
+
+__all__ = ["Decider", "DimensionClass", "Dimensions", "Lock", "SizeName", "analyse"]
+
+Layers = dict[int, dict[int, None]]
+"""Leaf to the indices of its layers, in order."""
+
+LayerPair = tuple[tuple[Decider, ...], tuple[Decider, ...]]
+"""Deciders and readers."""
+
+
+def analyse(graph: Graph) -> Dimensions:
+    """Dimension classes of a graph. Reads no weights, only constants that hold sizes, scales or axes."""
+    context = walk(graph)
+    locks = _locks(context)
+    resolver = Resolver()
+    deciders, readers = _layers(context, resolver)
+    axes, uses = _axes(context, resolver)
+    by_leaf = {number: tuple(locks.get(root, ())) for number, root in enumerate(resolver.leaves)}
+    for number in resolver.opaque:
+        by_leaf[number] += (Lock("", f"more than {MAX_PARTS} parts meet in one axis"),)
+    members = _members(context, axes, uses, deciders.keys() | readers.keys())
+    classes: dict[int, DimensionClass] = {}
+    for leaf in sorted(members):
+        layers = _named(graph, deciders.get(leaf, ())), _named(graph, readers.get(leaf, ()))
+        if size := resolver.leaves[leaf].size:
+            classes[leaf] = _class(leaf, size, members[leaf], layers, by_leaf[leaf])
+    groups = {
+        node: {name: resolver.axis(dimension) for name, dimension in named.items()}
+        for node, named in context.groups.items()
+    }
+    names = tuple(_size_name(resolver, naming) for naming in context.namings)
+    return Dimensions(tuple(classes.values()), names, axes, uses, by_leaf, groups, classes)
+
+
+def _locks(context: Context) -> dict[Dimension, dict[Lock, None]]:
+    """Locks of each leaf, in the order they were put; also marks the leaves as fixed."""
+    locks: dict[Dimension, dict[Lock, None]] = {}
+    for dimension, lock in context.variables.pins:
+        for leaf in leaves_of(dimension):
+            leaf.fixed = True
+            locks.setdefault(leaf, {})[lock] = None
+    return locks
+
+
+def _layers(context: Context, resolver: Resolver) -> tuple[Layers, Layers]:
+    """Which layers decide and which read each leaf; resolving them first numbers the leaves in their order."""
+    deciders: Layers = {}
+    readers: Layers = {}
+    for layer in context.layers:
+        for dimensions, table in ((layer.reads, readers), (layer.decides, deciders)):
+            for dimension in dimensions:
+                for leaf in leaves(resolver.axis(dimension)):
+                    table.setdefault(leaf, {})[layer.node] = None
+    return deciders, readers
+
+
+def _axes(
+    context: Context, resolver: Resolver
+) -> tuple[dict[str, tuple[Axis, ...]], dict[tuple[int, int], tuple[Axis, ...]]]:
+    """Resolved axes of every tensor, and of every use of a constant vector."""
+    axes: dict[str, tuple[Axis, ...]] = {}
+    uses: dict[tuple[int, int], tuple[Axis, ...]] = {}
+    for name, position, dimensions in _appearances(context):
+        resolved = tuple(resolver.axis(dimension) for dimension in dimensions)
+        if position is not None:
+            uses[position] = resolved
+        axes.setdefault(name, resolved)
+    return axes, uses
+
+
+def _appearances(context: Context) -> Iterator[tuple[str, tuple[int, int] | None, tuple[Dimension, ...]]]:
+    """Tensors in order of first appearance, with the use where it is a constant vector's."""
+    for node in context.graph.nodes:
+        for position, name in enumerate(node.inputs):
+            use = (node.index, position)
+            if use in context.uses:
+                yield name, use, context.uses[use]
+            elif name in context.tensors:
+                yield name, None, context.tensors[name]
+        for name in node.outputs:
+            if name in context.tensors:
+                yield name, None, context.tensors[name]
+    for name, dimensions in context.tensors.items():
+        yield name, None, dimensions
+
+
+def _members(
+    context: Context,
+    axes: dict[str, tuple[Axis, ...]],
+    uses: dict[tuple[int, int], tuple[Axis, ...]],
+    chosen: Iterable[int],
+) -> dict[int, dict[tuple[str, int], None]]:
+    """Tensor and axis of every appearance of the chosen leaves."""
+    members: dict[int, dict[tuple[str, int], None]] = {leaf: {} for leaf in chosen}
+    done: set[str] = set()
+    for name, use, _ in _appearances(context):
+        if use is None and name in done:
+            continue
+        if use is None:
+            done.add(name)
+        for position, axis in enumerate(axes[name] if use is None else uses[use]):
+            for leaf in leaves(axis):
+                if leaf in members:
+                    members[leaf][name, position] = None
+    return members
+
+
+def _class(
+    leaf: int, size: int, members: Iterable[tuple[str, int]], layers: LayerPair, locks: tuple[Lock, ...]
+) -> DimensionClass:
+    deciders, readers = layers
+    if not deciders and not locks:
+        locks = (Lock("", "no layer's weights decide it"),)
+    freedom = Freedom.LOCKED if locks else Freedom.FREE if len(deciders) == 1 else Freedom.COUPLED
+    return DimensionClass(leaf, size, tuple(members), deciders, readers, freedom, locks)
+
+
+def _named(graph: Graph, nodes: Iterable[int]) -> tuple[Decider, ...]:
+    return tuple(Decider(index, graph.nodes[index].label, graph.nodes[index].op_type) for index in nodes)
+
+
+def _size_name(resolver: Resolver, naming: Naming) -> SizeName:
+    origin = naming.origin
+    parts = tuple(resolver.axis(find(part)) for part in naming.parts)
+    tensor, index = (origin.tensor, origin.place) if origin is not None else ("", -1)
+    return SizeName(naming.node, naming.position, naming.attribute, naming.element, tensor, index, parts, naming.sign)

@@ -1,0 +1,134 @@
+"""What the analysis hands on: dimension classes, resolved axes, and the numbers in the file that name sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnxlint_cmsis.dims.axes import Axis, Form, leaves, text
+from onnxlint_cmsis.dims.variables import Lock
+from onnxlint_cmsis.types import Freedom
+
+
+@dataclass(frozen=True)
+class Decider:
+    """A layer whose constant weights have the class along one of their channel axes."""
+
+    node: int
+    """`Node.index`."""
+    label: str
+    """`Node.label`."""
+    op_type: str
+    """Operator."""
+
+
+@dataclass(frozen=True)
+class DimensionClass:
+    """Axes, or pieces of axes, that have one size in common."""
+
+    id: int
+    """Number of its leaf, stable for a given file; numbers rise in the order of the layers but may have gaps."""
+    size: int
+    """Channels now."""
+    members: tuple[tuple[str, int], ...]
+    """Tensor and axis, in order of first appearance; the class may be only a part of the axis (`Dimensions.axis`)."""
+    deciders: tuple[Decider, ...]
+    """Layers whose weights have the class along their output channels."""
+    readers: tuple[Decider, ...]
+    """Layers whose weights have the class along their input channels."""
+    freedom: Freedom
+    """FREE: one decider; COUPLED: several; LOCKED: may not change."""
+    locks: tuple[Lock, ...]
+    """Why it may not change; empty unless LOCKED."""
+
+
+@dataclass(frozen=True)
+class SizeName:
+    """A number in the file that names sizes and has to follow them: `sign` times the sum of the parts' sizes."""
+
+    node: int
+    """`Node.index` of the node that reads it."""
+    position: int
+    """Input of that node, -1 for an attribute."""
+    attribute: str
+    """Attribute, empty for an input."""
+    element: int
+    """Element of the input or attribute."""
+    tensor: str
+    """Constant that the number was read from, empty for an attribute."""
+    index: int
+    """Element of that constant."""
+    parts: tuple[Axis, ...]
+    """Axes whose sizes are summed."""
+    sign: int
+    """1, or -1 where the number counts from the end."""
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """What every axis of a model is made of."""
+
+    classes: tuple[DimensionClass, ...]
+    """All classes that some layer's weights decide or read, by id."""
+    size_names: tuple[SizeName, ...]
+    """Every number in the file that names a size."""
+    _axes: dict[str, tuple[Axis, ...]] = field(repr=False)
+    _uses: dict[tuple[int, int], tuple[Axis, ...]] = field(repr=False)
+    _locks: dict[int, tuple[Lock, ...]] = field(repr=False)
+    _groups: dict[int, dict[str, Axis]] = field(repr=False)
+    _classes: dict[int, DimensionClass] = field(repr=False)
+
+    def axes(self, tensor: str) -> tuple[Axis, ...] | None:
+        """Axes of a tensor; None where its rank is unknown. For a shared constant vector, those of its first use."""
+        return self._axes.get(tensor)
+
+    def axis(self, tensor: str, axis: int) -> Axis:
+        """One axis. Raises KeyError for a tensor of unknown rank, IndexError outside the rank."""
+        return self._axes[tensor][axis]
+
+    def input_axes(self, node: int, position: int) -> tuple[Axis, ...] | None:
+        """Axes of a constant vector as one node uses it; None where the input is no such constant.
+
+        A constant with at most one axis longer than 1 has axes of its own for each use, since one zero tensor may
+        serve layers of unrelated sizes: copy it before resizing one use.
+        """
+        return self._uses.get((node, position))
+
+    def class_of(self, tensor: str, axis: int) -> DimensionClass | None:
+        """Class of an axis that is exactly one class; None for structures, locked sizes and unknown tensors."""
+        axes = self._axes.get(tensor)
+        return self._class(axes[axis]) if axes is not None and -len(axes) <= axis < len(axes) else None
+
+    def leaves(self, tensor: str, axis: int) -> tuple[int, ...]:
+        """Numbers of the leaves of an axis in order, each once; `class_with_id` has those that are classes."""
+        return leaves(self.axis(tensor, axis))
+
+    def channel_text(self, tensor: str, axis: int) -> str:
+        """Axis for a person: `64`, `[8 + 8]`, `12 = 4 x 3`."""
+        return text(self.axis(tensor, axis))
+
+    def locks(self, tensor: str, axis: int) -> tuple[Lock, ...]:
+        """Every reason why some part of the axis may not change."""
+        return tuple(dict.fromkeys(lock for leaf in self.leaves(tensor, axis) for lock in self._locks.get(leaf, ())))
+
+    def multiplier_class(self, node: int) -> DimensionClass | None:
+        """Channel multiplier of a depthwise layer; None where it is 1 or the layer is none."""
+        return self._group_class(node, "multiplier")
+
+    def group_input_class(self, node: int) -> DimensionClass | None:
+        """Input channels per group of a grouped convolution."""
+        return self._group_class(node, "inputs")
+
+    def group_output_class(self, node: int) -> DimensionClass | None:
+        """Output channels per group of a grouped convolution."""
+        return self._group_class(node, "outputs")
+
+    def class_with_id(self, leaf: int) -> DimensionClass | None:
+        """Class of a leaf; None for a leaf that no layer's weights decide or read, or of unknown size."""
+        return self._classes.get(leaf)
+
+    def _group_class(self, node: int, name: str) -> DimensionClass | None:
+        axis = self._groups.get(node, {}).get(name)
+        return None if axis is None else self._class(axis)
+
+    def _class(self, axis: Axis) -> DimensionClass | None:
+        return self._classes.get(axis.leaf) if axis.form is Form.LEAF else None

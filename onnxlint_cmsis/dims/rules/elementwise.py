@@ -1,0 +1,110 @@
+"""Operators that work element by element: one input, or several with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.dims.rules.rule import Rule, per_name
+from onnxlint_cmsis.dims.variables import Dimension, find
+from onnxlint_cmsis.onnx_graph.graph import Node
+
+
+def unary(node: Node, context: Context) -> None:
+    """Every output has the input's axes."""
+    axes = context.need(0)
+    for position in range(len(node.outputs)):
+        same_as(context, position, axes)
+
+
+def same_as(context: Context, position: int, axes: Axes) -> None:
+    """Give an output the same axes as the given ones."""
+    context.tie_all(context.output(position, [context.size(axis) for axis in axes]), axes)
+
+
+def undefined_somewhere(node: Node, context: Context) -> None:
+    """Same axes, but a lane that holds a filler may become NaN or infinite."""
+    unary(node, context)
+    if not context.is_constant(0):
+        context.pin_all(context.need(0), f"{node.op_type} of a filled lane may be NaN or infinite")
+
+
+def broadcast(node: Node, context: Context) -> None:
+    """All inputs against each other, from the last axis backwards."""
+    broadcast_inputs(context, range(len(node.inputs)))
+
+
+def broadcast_inputs(context: Context, positions: Sequence[int]) -> None:
+    """Tie the axes of these inputs and of the first output the way ONNX broadcasts them."""
+    if "broadcast" in context.node.attributes:
+        raise NotFollowedError("broadcasting by attribute, as before opset 7, is not followed")
+    present = [position for position in positions if context.has(position)]
+    operands = [context.need(position) for position in present]
+    tied = [
+        axes for position, axes in zip(present, operands, strict=True) if not context.is_scalar(position)
+    ] or operands
+    rank = max(len(axes) for axes in operands)
+    columns = [[axes[depth - rank] for axes in tied if rank - depth <= len(axes)] for depth in range(rank)]
+    merged = [broadcast_axis(context, column) for column in columns]
+    context.tie_all(context.output(0, [context.size(axis) for axis in merged]), merged)
+
+
+def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
+    """One axis of the result: equal sizes are tied, an axis of 1 that is repeated along the others is locked."""
+    if not column:
+        return context.fixed(1, "an axis of size 1 that only scalars have")
+    wide = [axis for axis in column if context.size(axis) not in (1, None)]
+    unknown = [axis for axis in column if context.size(axis) is None]
+    ones = [axis for axis in column if context.size(axis) == 1]
+    if unknown and (wide or len({find(axis) for axis in unknown}) > 1):
+        context.pin_all(column, "broadcast against an axis of symbolic size")
+        return wide[0] if wide else context.fixed(None, "broadcast of axes of symbolic size")
+    kept = wide or unknown or ones
+    for axis in kept[1:]:
+        context.tie(kept[0], axis)
+    if kept is not ones:
+        context.pin_all(ones, "an axis of size 1 is repeated along the other input's")
+    return kept[0]
+
+
+def division(node: Node, context: Context) -> None:
+    """Broadcast; a lane of the divisor that holds a filler would divide by zero."""
+    broadcast(node, context)
+    if not context.is_constant(1):
+        context.pin_all(context.need(1), f"a filled lane in the divisor of {node.op_type} may be zero")
+
+
+def power(node: Node, context: Context) -> None:
+    """Broadcast; finite for every lane only where the exponent is a constant whole number, 0 or more."""
+    broadcast(node, context)
+    exponent = _whole_exponent(context)
+    if exponent is None or exponent < 0:
+        context.pin_all((*context.need(0), *context.need(1)), "Pow of a filled lane may be NaN or infinite")
+
+
+def _whole_exponent(context: Context) -> int | None:
+    constant = context.graph.constants.get(context.node.inputs[1])
+    values = constant.values() if constant is not None else None
+    if not values or not all(abs(value) < 2**31 and value == int(value) for value in values):
+        return None
+    return int(min(values))
+
+
+UNARY = (
+    "Abs Asinh Atan BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp Floor Gelu HardSigmoid "
+    "HardSwish Identity IsInf IsNaN LeakyRelu Mish Neg Not Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign "
+    "Swish Tan Tanh ThresholdedRelu"
+)
+UNDEFINED_SOMEWHERE = "Acos Acosh Asin Atanh Log Reciprocal Sqrt"
+BROADCAST = (
+    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul "
+    "Or PRelu Sub Sum Where Xor"
+)
+
+ELEMENTWISE: dict[str, Rule] = {
+    **per_name(UNARY, unary),
+    **per_name(UNDEFINED_SOMEWHERE, undefined_somewhere),
+    **per_name(BROADCAST, broadcast),
+    **per_name("Div Mod", division),
+    "Pow": power,
+}

@@ -1,0 +1,53 @@
+"""One pass over the nodes, each by its rule, and the summary of it as classes."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.dims.context import Context, NotFollowedError
+from onnxlint_cmsis.dims.rules import rule_for
+from onnxlint_cmsis.dims.sizes import follow, pin_elements
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+
+RUN_TIME_SOURCES = frozenset(
+    {"If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
+)
+"""Operators whose output is no constant even if all their inputs are."""
+
+
+def walk(graph: Graph) -> Context:
+    """Tie, pin and bind every axis of the graph."""
+    context = Context(graph)
+    for name in graph.inputs:
+        context.pin_all(context.axes_of(name) or (), f"graph input {name}")
+    for node in graph.nodes:
+        context.enter(node)
+        _apply(node, context)
+    context.label = ""
+    for name in graph.outputs:
+        context.pin_all(context.axes_of(name) or (), f"graph output {name}")
+        pin_elements(context, name, f"graph output {name} holds this size")
+    for node in graph.nodes:
+        for body in node.bodies:
+            for name in body.outputs:
+                pin_elements(context, name, f"an output of the body of {node.label} holds this size")
+    return context
+
+
+def _apply(node: Node, context: Context) -> None:
+    try:
+        (rule_for(node.domain, node.op_type) or _unknown)(node, context)
+    except NotFollowedError as reason:
+        context.pin_everything(str(reason))
+        for name in node.inputs:
+            pin_elements(context, name, str(reason))
+    follow(node, context)
+    inputs = [name for name in node.inputs if name]
+    if inputs and node.op_type not in RUN_TIME_SOURCES and all(_constant(name, context) for name in inputs):
+        context.derived.update(filter(None, node.outputs))
+
+
+def _unknown(node: Node, _context: Context) -> None:
+    raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
+
+
+def _constant(name: str, context: Context) -> bool:
+    return name in context.graph.constants or name in context.derived
