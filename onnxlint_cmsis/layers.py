@@ -31,6 +31,8 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
 
 
 def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, object]:
+    from onnxlint_cmsis.checks.subject import harms
+
     return {
         "node": layer.node.label,
         "op": layer.node.op_type,
@@ -46,7 +48,7 @@ def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, 
         "macs": layer.macs,
         "scratch": taken.buffer_size,
         "classes": _classes(model, layer),
-        "hazards": [hazard.id for hazard in taken.hazards if not hazard.caller],
+        "hazards": [hazard.id for hazard in harms(taken)],
         "undecided": sorted(taken.undecided),
     }
 

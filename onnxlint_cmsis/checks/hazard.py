@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
-from onnxlint_cmsis.cmsis_nn.hazards import Hazard
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, harms, with_resize
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.types import Finding, Freedom, Level, Resize
 
 
@@ -23,20 +23,20 @@ class HazardCheck(NamedTuple):
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for each hazard of this kind on one layer and target."""
-        for hazard in subject.route.hazards:
-            if hazard.kind == self.kind and not hazard.caller:
+        for hazard in harms(subject.route):
+            if hazard.kind == self.kind:
                 yield _finding(self, subject, hazard)
 
 
 def _finding(check: HazardCheck, subject: Subject, hazard: Hazard) -> Finding:
     repair = next(repairs(subject), None)
-    parts = [f"{hazard.what} ({hazard.evidence})."]
+    parts = [f"{subject.route.effective}: {hazard.what} Known: {hazard.evidence}."]
     if repair:
         change, kernel = repair
-        parts.append(f"{change.variable} {change.have} -> {change.want} takes {kernel}, which has no known hazard.")
+        parts.append(f"{change.variable} {change.have} -> {change.want} takes {kernel}, of which no hazard is known.")
         parts.append(f"{freedom_text(change)}.")
     elif hazard.way_round:
-        parts.append(f"Way round: {hazard.way_round}.")
+        parts.append(hazard.way_round)
     finding = subject.finding(check.code, check.name, Level.ERROR, " ".join(parts))
     finding = replace(
         finding, sources=(hazard.origin.source(subject.target.release),), properties={"hazard": hazard.id}
@@ -49,7 +49,7 @@ def repairs(subject: Subject) -> Iterator[tuple[Resize, str]]:
     found = []
     for variable in ("input_dims.c", "ch_mult"):
         for want, route in subject.candidates(variable):
-            if route.kernel and not route.undecided and not any(not hazard.caller for hazard in route.hazards):
+            if route.kernel and not route.undecided and not harms(route):
                 found.append((subject.resize(variable, want), route.effective))
                 break
     yield from sorted(found, key=lambda pair: pair[0].freedom is Freedom.LOCKED)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from onnxlint_cmsis.checks.evidence import judge
-from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, harms, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -38,7 +38,7 @@ class RoutingCheck(NamedTuple):
         reached = next(self.reach(subject), None)
         if reached is None:
             yield from _out_of_reach(self, subject)
-        elif reached.route.effective != subject.route.effective:  # else the first kernel's name changes, not the work
+        elif reached.route.effective not in ("", subject.route.effective):  # undecided, or the same work as before
             yield from _reachable(self, subject, reached)
 
     def misses(self, subject: Subject) -> bool:
@@ -127,16 +127,16 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
 
 def _verdict(check: RoutingCheck, subject: Subject, reached: Reached) -> tuple[Level, str]:
     """Level and sentence on whether the other kernel is the better one here."""
-    harm = [hazard for hazard in reached.route.hazards if not hazard.caller]
+    harm = harms(reached.route)
     if harm:
-        return Level.NOTE, f"Do not: with {reached.want}, {harm[0].what}"
+        return Level.NOTE, f"Do not: with {reached.want}, {_clause(harm[0].what)}"
     after = subject.layer.resized(reached.variable, reached.want)
     return judge(check.code, subject.target, subject.layer.call, after)
 
 
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
     miss = next(misses_of(check, subject), None)
-    if miss is not None:
+    if miss is not None and not harms(subject.route):
         text = f"runs {subject.route.effective}: {miss.explain(subject)}."
         finding = replace(subject.finding(check.code, check.name, Level.NOTE, text), wanted=miss.kernel)
         yield _cited(finding, subject, miss)
@@ -144,3 +144,8 @@ def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
 
 def _cited(finding: Finding, subject: Subject, miss: Miss) -> Finding:
     return replace(finding, sources=(miss.origin.source(subject.target.release),))
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another."""
+    return sentence[0].lower() + sentence[1:].rstrip(".")

@@ -61,6 +61,8 @@ def lower_elementwise(graph: Graph, node: Node, assume: str) -> Layer | str | No
     stem = _ELEMENTWISE[node.op_type]
     if first is None or second is None:
         return UNDECIDED
+    if not first or not second:
+        return None  # a scalar is a scale, not a layer's operand
     if first != second and stem.startswith("elementwise"):
         return (
             f"its operands have shapes {_text(first)} and {_text(second)}; arm_{stem}_{_eight(kind)} does not broadcast"
