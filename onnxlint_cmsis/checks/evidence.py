@@ -84,7 +84,7 @@ def judge(code: str, target: Target, before: KernelCall, after: KernelCall) -> t
             f"(median {row.median:+.0f} % instructions)"
         )
     return Level.NOTE, (
-        f"Nothing is claimed: of {row.pairs} measured pairs outside the shapes that always gain, {row.faster} got faster "
+        f"Nothing is claimed: of {row.pairs} measured pairs outside the shapes that always gain, {row.faster} gained "
         f"(median {row.median:+.0f} %, worst {row.worst:+.0f} % instructions)"
     )
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
-from onnxlint_cmsis.dims.classes import Dimensions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.onnx_graph.graph import Graph
 from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Target
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.dims.classes import Dimensions
 
 REACH = 16
 """How many channels a check looks ahead: the largest step a routing condition asks for (`input_dims.c > 16`)."""
