@@ -9,13 +9,14 @@ from onnxlint_cmsis.onnx_graph.elem_types import elem_name
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
 from onnxlint_cmsis.onnx_graph.graph import Body, Constant, Graph, Node, Problem, Tensor
+from onnxlint_cmsis.onnx_graph.payloads import payload_problem
 from onnxlint_cmsis.onnx_graph.strip import Range, subgraph_nodes
-from onnxlint_cmsis.onnx_graph.walk import subgraphs
+from onnxlint_cmsis.onnx_graph.walk import attribute_tensors, subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto, NodeProto, TensorProto
 
     from onnxlint_cmsis.onnx_graph.document import Document
     from onnxlint_cmsis.onnx_graph.inference import Table
@@ -61,6 +62,8 @@ class Flattener:
         self.paths: set[str] = set()
         self.node_metadata: dict[int, dict[str, str]] = {}
         self.problems: list[Problem] = []
+        self.given: set[str] = set()
+        """Inputs and initializers of all graphs."""
 
     def run(self) -> Graph:
         """The whole model."""
@@ -100,17 +103,26 @@ class Flattener:
             self.tensors[key] = Tensor(key, elem_name(elem), shape)
         main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
         overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
+        self.given |= {scope.key(text(v.name)) for v in graph.input}
         for tensor in graph.initializer:
             key = scope.key(text(tensor.name))
+            self.given.add(key)
+            self._payload(key, tensor)
             self._keep(constants.from_tensor(self.document, key, tensor, tensor.name in overridable))
         for sparse in graph.sparse_initializer:
-            name = text(sparse.values.name)
-            self._keep(constants.from_sparse(self.document, scope.key(name), sparse, name in overridable))
+            key = scope.key(text(sparse.values.name))
+            self.given.add(key)
+            self._keep(constants.from_sparse(self.document, key, sparse, key in overridable))
 
     def _keep(self, constant: Constant | None) -> None:
         if constant is not None:
             self.constants[constant.name] = constant
             self.tensors[constant.name] = Tensor(constant.name, constant.elem_type, constant.shape)
+
+    def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
+        found = payload_problem(tensor, self.document.payload(tensor))
+        if found:
+            self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
 
     def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
         """One node, then what is inside it."""
@@ -143,6 +155,8 @@ class Flattener:
         )
         self._connect(flat)
         if domain == "" and op_type in CONSTANT_OPS and len(outputs) == 1:
+            for tensor in (tensor for a in node.attribute for tensor in attribute_tensors(a)):
+                self._payload(outputs[0], tensor, flat.label)
             self._keep(constants.from_node(self.document, node, outputs[0], self.constants, inputs))
         ranges = self._inner_ranges(where, len(inner))
         for (_, graph), inner_scope, inner_ranges in zip(inner, scopes, ranges, strict=True):

@@ -32,6 +32,7 @@ def infer(model: ModelProto) -> list[Table]:
     copy = type(model).FromString(model.SerializeToString())
     for graph in all_graphs(copy.graph):
         _forget_results(graph)
+        _forget_impossible(graph)
     standardise(copy, lambda _: None)
     tables = _run(copy)
     if tables is None:
@@ -68,6 +69,18 @@ def _forget_results(graph: GraphProto) -> None:
     for value in graph.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
+
+
+def _forget_impossible(graph: GraphProto) -> None:
+    """Drop constants whose dims are no sizes."""
+    kept = [tensor for tensor in graph.initializer if None not in map(_size, tensor.dims)]
+    if len(kept) < len(graph.initializer):
+        copies = [type(tensor).FromString(tensor.SerializeToString()) for tensor in kept]
+        del graph.initializer[:]
+        graph.initializer.extend(copies)
+    for node in graph.node:
+        if node.op_type == "Constant" and any(None in map(_size, a.t.dims) for a in node.attribute):
+            del node.attribute[:]
 
 
 def _run(model: ModelProto) -> list[Table] | None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.onnx_graph.checker import checker_problem, opset_problems
 from onnxlint_cmsis.onnx_graph.document import MAX_VALUES, Document
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.flatten import Flattener
 from onnxlint_cmsis.onnx_graph.functions import expand_functions
 from onnxlint_cmsis.onnx_graph.inference import infer
-from onnxlint_cmsis.onnx_graph.shapes import apply_input_shapes
+from onnxlint_cmsis.onnx_graph.shapes import apply_input_shapes, forget_impossible_dims
 from onnxlint_cmsis.onnx_graph.source import open_buffer
+from onnxlint_cmsis.onnx_graph.validate import meaning_problems, structure_problems
 from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Problem
 
 __all__ = ["MAX_VALUES", "ModelError", "load"]
 
@@ -39,5 +42,17 @@ def load(
     document = Document(name, open_buffer(name) if data is None else data)
     stripped = document.stripped
     apply_input_shapes(document.model, input_shapes)
+    forget_impossible_dims(document.model, document.problems)
     expand_functions(document.model, document.buffer, stripped.nodes, stripped.functions, document.problems)
-    return Flattener(document, infer(document.model)).run()
+    flattener = Flattener(document, infer(document.model))
+    graph = flattener.run()
+    return replace(graph, problems=_problems(document, graph, flattener.given))
+
+
+def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:
+    """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
+    found = [*graph.problems, *opset_problems(document.model), *structure_problems(graph, given)]
+    if not any(problem.kind == "invalid" for problem in found):
+        rejected = checker_problem(document.checkable)
+        found += [rejected] if rejected else []
+    return (*found, *meaning_problems(graph))

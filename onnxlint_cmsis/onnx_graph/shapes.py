@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.onnx_graph.graph import Problem
 from onnxlint_cmsis.onnx_graph.walk import all_graphs
 from onnxlint_cmsis.types import Size
 
@@ -50,6 +51,25 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
             for dim in shape.dim:
                 if dim.dim_param in bound:
                     dim.dim_value = bound[dim.dim_param]
+
+
+def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
+    """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once."""
+    wrong: list[str] = []
+    size = 0
+    for graph in all_graphs(model.graph):
+        for values in (graph.input, graph.output, graph.value_info):
+            for value in values:
+                for dim in value.type.tensor_type.shape.dim:
+                    if not 0 <= dim.dim_value <= MAX_DIM:
+                        size = size or dim.dim_value
+                        wrong.append(value.name)
+                        dim.ClearField("dim_value")
+    if wrong:
+        others = len(dict.fromkeys(wrong)) - 1
+        more = f" (and {others} more values)" if others else ""
+        allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
+        problems.append(Problem("invalid", f"`{wrong[0]}`{more} has the size {size}; {allowed}"))
 
 
 def _check_names(given: dict[str, tuple[Size, ...]], inputs: list[ValueInfoProto]) -> None:
