@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper, parser, shape_inference
 
 from onnxlint_cmsis.onnx_graph.graph import Graph
 from onnxlint_cmsis.onnx_graph.load import load
@@ -12,6 +12,13 @@ from onnxlint_cmsis.onnx_graph.load import load
 def read(model: ModelProto) -> Graph:
     """Load a model the way standard input is loaded."""
     return load("-", data=model.SerializeToString())
+
+
+def finished(graph: GraphProto, opset: int = 13) -> ModelProto:
+    """Make a model of a graph whose output shapes are left to inference."""
+    domains = {node.domain for node in graph.node} - {""}
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
+    return shape_inference.infer_shapes(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
 def text(source: str) -> ModelProto:
@@ -24,6 +31,7 @@ def one_node(
     shape: list[int | str],
     weights: dict[str, tuple[int, ...]],
     domain: str = "",
+    opset: int = 13,
     **attributes: object,
 ) -> ModelProto:
     """Make a float model of one operator: input `x`, constants `weights`, output `y` of unknown shape."""
@@ -36,8 +44,7 @@ def one_node(
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
         constants,
     )
-    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return finished(graph, opset)
 
 
 def qdq(
