@@ -63,10 +63,11 @@ class Source:
     function: str
     """C function or macro."""
     line: int
-    """First line of the statement."""
+    """First line of the statement; 0 where only the function is recorded."""
 
     def __str__(self) -> str:
-        return f"CMSIS-NN {self.release} {self.file}:{self.line} {self.function}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"CMSIS-NN {self.release} {place} {self.function}"
 
 
 @dataclass(frozen=True)
