@@ -178,7 +178,7 @@ def test_coupled_by_a_residual_add() -> None:
 def test_misses_for_other_reasons_are_notes(
     attributes: dict[str, object], weights: tuple[int, ...], code: str, settings: dict[str, object]
 ) -> None:
-    found = [one for one in lint(one_node("Conv", [1, 8, 9, 9], {"w": weights}, **attributes), **settings)]
+    found = lint(one_node("Conv", [1, 8, 9, 9], {"w": weights}, **attributes), **settings)
     assert code in [one.code for one in found]
     assert all(one.level is Level.NOTE for one in found if one.code == code)
 
