@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
 
 from onnxlint_cmsis.dims.variables import MAX_PARTS, Concat, Dimension, find, size_of
 from onnxlint_cmsis.types import Size
@@ -137,31 +138,47 @@ def lanes(axis: Axis, leaf: int) -> tuple[tuple[int, ...], ...]:
     `Product(H, W, C)`, leaf C: lane c sits at c, C + c, 2C + c, ... . A leaf that occurs twice has the indices of
     both places. Empty where the leaf is not in the axis. Raises ValueError where a size is symbolic.
     """
+    found: dict[int, list[int]] = {}
+    for index, held in enumerate(_lanes_of_cells(axis, leaf)):
+        for lane in held:
+            found.setdefault(lane, []).append(index)
+    return tuple(tuple(found[lane]) for lane in sorted(found))
+
+
+def placement(axis: Axis, kept: Mapping[int, Sequence[int | None]]) -> tuple[int | None, ...]:
+    """Where the elements of a resized axis come from: for each new index the old one, or None for a new element.
+
+    `kept` gives, for each leaf to resize, the old lane that each new lane holds, or None for a new lane:
+    `(0, 1, 2, None)` pads three lanes to four, `(0, 2)` removes lane 1. Other leaves keep all their lanes.
+    Raises ValueError where a size is symbolic.
+    """
     if axis.size is None:
         raise ValueError("the axis has a symbolic size, so its indices are not known")
-    count = next((part.size for part in _leaf_parts(axis, leaf)), None) or 0
-    found: list[list[int]] = [[] for _ in range(count)]
-    for index, lane in enumerate(_lane_of_index(axis, leaf)):
-        for one in lane:
-            found[one].append(index)
-    return tuple(tuple(indices) for indices in found)
-
-
-def _leaf_parts(axis: Axis, leaf: int) -> list[Axis]:
     if axis.form is Form.LEAF:
-        return [axis] if axis.leaf == leaf else []
-    return [found for part in axis.parts for found in _leaf_parts(part, leaf)]
-
-
-def _lane_of_index(axis: Axis, leaf: int) -> list[tuple[int, ...]]:
-    """Lanes of the leaf that each index of the axis belongs to; more than one where the leaf is in two factors."""
-    size = axis.size or 0
-    if axis.form is Form.LEAF:
-        return [(lane,) for lane in range(size)] if axis.leaf == leaf else [()] * size
+        return tuple(kept.get(axis.leaf, range(axis.size)))
+    places = [placement(part, kept) for part in axis.parts]
     if axis.form is Form.CONCAT:
-        return [lane for part in axis.parts for lane in _lane_of_index(part, leaf)]
+        starts = [0, *accumulate(part.size or 0 for part in axis.parts)]
+        return tuple(
+            None if old is None else start + old for start, place in zip(starts, places, strict=False) for old in place
+        )
+    grid: list[int | None] = [0]
+    for part, place in zip(axis.parts, places, strict=True):
+        size = part.size or 0
+        grid = [None if old is None or one is None else old * size + one for old in grid for one in place]
+    return tuple(grid)
+
+
+def _lanes_of_cells(axis: Axis, leaf: int) -> list[tuple[int, ...]]:
+    """Lanes of the leaf that each index of the axis belongs to; two where the leaf is two factors of it."""
+    if axis.size is None:
+        raise ValueError("the axis has a symbolic size, so its indices are not known")
+    if axis.form is Form.LEAF:
+        return [(lane,) if axis.leaf == leaf else () for lane in range(axis.size)]
+    held = [_lanes_of_cells(part, leaf) for part in axis.parts]
+    if axis.form is Form.CONCAT:
+        return [lane for part in held for lane in part]
     grid: list[tuple[int, ...]] = [()]
-    for part in axis.parts:
-        column = _lane_of_index(part, leaf)
-        grid = [outer + inner for outer in grid for inner in column]
+    for part in held:
+        grid = [tuple(dict.fromkeys(outer + inner)) for outer in grid for inner in part]
     return grid

@@ -137,7 +137,8 @@ class Context:
     def _pin_overridable(self, name: str, axes: Axes) -> None:
         constant = self.graph.constants.get(name)
         if constant is not None and constant.overridable:
-            self.pin_all(axes, f"initializer {name} is a graph input too, so a caller may replace it")
+            for axis in axes:
+                self.variables.pin(axis, "", f"initializer {name} is a graph input too, so a caller may replace it")
 
     def is_constant(self, position: int) -> bool:
         """Whether an input is computed from constants alone."""
@@ -159,7 +160,9 @@ class Context:
         if name in self.elements:
             return self.elements[name]
         constant = self.graph.constants.get(name)
-        numbers = constant.values() if constant is not None and len(constant.shape) <= 1 else None
+        if constant is None or len(constant.shape) > 1 or "int" not in constant.elem_type:
+            return None
+        numbers = constant.values()
         if numbers is None or not all(isinstance(number, int) for number in numbers):
             return None
         return tuple(Number(int(number), name, index) for index, number in enumerate(numbers))

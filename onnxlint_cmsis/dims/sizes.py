@@ -64,8 +64,6 @@ READ: dict[str, tuple[int, ...]] = {"ConstantOfShape": (0,), "Expand": (1,), "Re
 
 def follow(node: Node, context: Context) -> None:
     """Carry sizes through the node, and lock those that it computes with in a way that is not followed."""
-    if not any(name in context.elements for name in node.inputs):
-        return
     followed = FOLLOWED[node.op_type](node, context) if node.is_op(*FOLLOWED) else None
     if followed is not None:
         context.elements[node.outputs[0]] = followed

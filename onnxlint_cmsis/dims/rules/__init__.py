@@ -7,6 +7,7 @@ from onnxlint_cmsis.dims.rules.elementwise import ELEMENTWISE
 from onnxlint_cmsis.dims.rules.layers import LAYERS
 from onnxlint_cmsis.dims.rules.microsoft import MICROSOFT
 from onnxlint_cmsis.dims.rules.mixing import MIXING
+from onnxlint_cmsis.dims.rules.pact import PACT
 from onnxlint_cmsis.dims.rules.quantize import QUANTIZE
 from onnxlint_cmsis.dims.rules.resizing import RESIZING
 from onnxlint_cmsis.dims.rules.rule import Rule
@@ -14,8 +15,9 @@ from onnxlint_cmsis.dims.rules.shaping import SHAPING
 from onnxlint_cmsis.dims.rules.slicing import SLICING
 
 RULES: dict[str, dict[str, Rule]] = {
-    "": {**ELEMENTWISE, **LAYERS, **MIXING, **QUANTIZE, **SHAPING, **SLICING, **RESIZING, **CONTROL},
+    "": {**PACT, **ELEMENTWISE, **LAYERS, **MIXING, **QUANTIZE, **SHAPING, **SLICING, **RESIZING, **CONTROL},
     "com.microsoft": MICROSOFT,
+    "PACTOps": PACT,
 }
 """Rules by operator domain and operator; what has no row is locked."""
 

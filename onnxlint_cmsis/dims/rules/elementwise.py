@@ -92,8 +92,8 @@ def _whole_exponent(context: Context) -> int | None:
 
 UNARY = (
     "Abs Asinh Atan BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp Floor Gelu HardSigmoid "
-    "HardSwish Identity IsInf IsNaN LeakyRelu Mish Neg Not Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign "
-    "Swish Tan Tanh ThresholdedRelu"
+    "HardSwish Identity IsInf IsNaN LeakyRelu Mish Neg Not Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus "
+    "Softsign Swish Tan Tanh ThresholdedRelu"
 )
 UNDEFINED_SOMEWHERE = "Acos Acosh Asin Atanh Log Reciprocal Sqrt"
 BROADCAST = (

@@ -23,9 +23,14 @@ def parameter_axes(node: Node, context: Context, axes: Axes, parameter: Axes) ->
     if node.int("block_size") or len(parameter) > 1:
         _blocked(node, context, axes, parameter)
     elif parameter and context.size(parameter[0]) != 1:
-        context.tie(parameter[0], axes[normalised(node.int("axis", 1), len(axes))])
+        context.tie(parameter[0], axes[_axis(node, axes)])
     elif parameter and len(axes) == 1 and context.size(axes[0]) == 1:
         context.tie(parameter[0], axes[0])
+
+
+def _axis(node: Node, axes: Axes) -> int:
+    """Axis of the scales; a vector has only one, whatever the attribute says."""
+    return 0 if len(axes) == 1 else normalised(node.int("axis", 1), len(axes))
 
 
 def _blocked(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
