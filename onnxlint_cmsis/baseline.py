@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.reporters.fingerprint import identity
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ VERSION = 1
 UNUSED = "CNN091"
 
 
-class BaselineError(ValueError):
+class BaselineError(UsageError):
     """A baseline file that cannot be used; the text names the file and what is wrong."""
 
 
@@ -55,10 +57,15 @@ def read(path: str) -> Baseline:
     if version != VERSION:
         raise BaselineError(f"{path}: version {version!r} of the baseline is not {VERSION}; write it again")
     try:
-        files = {name: {key: Entry(**row) for key, row in rows.items()} for name, rows in data["files"].items()}
+        files = {name: {key: _entry(**row) for key, row in rows.items()} for name, rows in data["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise BaselineError(f"{path}: the baseline is not as --write-baseline writes it") from error
     return Baseline(path, files)
+
+
+def _entry(findings: int, rule: str, node: str) -> Entry:
+    """An entry as it is in the file; TypeError where it is not one."""
+    return Entry(operator.index(findings), rule, node)
 
 
 def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
@@ -68,7 +75,7 @@ def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
     from onnxlint_cmsis.atomic import write_text
 
     files = {key_of(path, file): _entries(found) for file, found in findings if found}
-    rows = {file: {key: entry._asdict() for key, entry in sorted(files[file].items())} for file in sorted(files)}
+    rows = {file: {key: entry._asdict() for key, entry in files[file].items()} for file in sorted(files)}
     write_text(path, json.dumps({"version": VERSION, "files": rows}, indent=1) + "\n")
     return sum(entry.findings for entries in files.values() for entry in entries.values())
 

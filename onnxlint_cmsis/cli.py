@@ -6,8 +6,8 @@ import os
 import sys
 from importlib import import_module
 
-from onnxlint_cmsis.commands.options import PROGRAM, UsageError
-from onnxlint_cmsis.config import ConfigError
+from onnxlint_cmsis.commands.options import PROGRAM
+from onnxlint_cmsis.errors import UsageError
 
 COMMANDS = {
     "lint": "lint",
@@ -43,7 +43,7 @@ def _run(command: str, argv: list[str]) -> int:
     """Run one command; what is wrong with the command line or configuration takes one line."""
     try:
         code: int = import_module(f"onnxlint_cmsis.commands.{COMMANDS[command]}").run(argv)
-    except (UsageError, ConfigError) as error:
+    except UsageError as error:
         return complain(str(error))
     except SystemExit as end:  # --help and --version
         return end.code if isinstance(end.code, int) else 0

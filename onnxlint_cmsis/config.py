@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from onnxlint_cmsis import config_kinds
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
+from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.globs import Glob
 from onnxlint_cmsis.settings import KEYS, Key, Settings, Suppression
 from onnxlint_cmsis.types import Level
@@ -22,7 +23,7 @@ _BY_NAME = {key.name: key for key in KEYS}
 _SELECTION = ("ignore", "extend-select", "extend-ignore")
 
 
-class ConfigError(ValueError):
+class ConfigError(UsageError):
     """A configuration that cannot be used; the text names the file, the key and what is allowed."""
 
 

@@ -9,6 +9,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.globs import Glob
 from onnxlint_cmsis.types import Level, Target
 
+DEFAULT_TARGET = "cortex-m55"
 LEVELS = ("note", "warning", "error")
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit")
 
@@ -43,7 +44,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "targets",
         "texts",
-        ["cortex-m55"],
+        [DEFAULT_TARGET],
         "CPUs the model will run on, with +nodsp or +nomve where the build switches these off.",
         option="--target",
         metavar="CPU",

@@ -29,6 +29,34 @@ in it.
 |---|---|---|---|
 """
 
+EXAMPLE = """
+## Example
+
+```toml
+[tool.onnxlint-cmsis]
+targets = ["cortex-m4", "cortex-m55"]
+release = "7.0.0"
+fail-on = "error"
+extend-ignore = ["CNN114"]
+exclude = ["third_party", "models/old/**"]
+
+[tool.onnxlint-cmsis.levels]
+CNN101 = "note"
+
+[tool.onnxlint-cmsis.input-shapes]
+image = [1, 3, 96, 96]
+
+[tool.onnxlint-cmsis.per-file-ignores]
+"models/demo/*" = ["CNN1"]
+
+[[tool.onnxlint-cmsis.suppress]]
+rule = "CNN302"
+path = "models/kws.onnx"
+node = "Conv_3"
+reason = "checked on the board"
+```
+"""
+
 METADATA = """
 ## Suppressions inside a model
 
@@ -64,7 +92,7 @@ def config_page() -> str:
     rows = "".join(_row(key) for key in KEYS)
     sections = "".join(f"\n## {key.name}\n\n{key.doc}\n" for key in KEYS)
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
-    return f"{CONFIG_HEAD}{rows}{sections}\n## Entries of suppress\n\n{entries}{METADATA}"
+    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}"
 
 
 def _row(key: Key) -> str:

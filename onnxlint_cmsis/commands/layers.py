@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.options import Parser, UsageError, add_keys, configuration
+from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.table import aligned
 from onnxlint_cmsis.discover import STDIN
+from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.settings import Settings
@@ -25,11 +26,11 @@ def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     parser = Parser("layers", "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, scratch.")
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
+    parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
     args = parser.parse_args(argv)
     rows = _rows(args.file, configuration(args).settings_for(args.file))
-    if args.output_format == "json":
+    if args.form == "json":
         import json
 
         sys.stdout.write(json.dumps({"version": VERSION, "path": args.file, "layers": rows}, indent=1) + "\n")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
-from onnxlint_cmsis.commands.options import PROGRAM, Parser, UsageError, add_keys, configuration
+from onnxlint_cmsis.commands.options import PROGRAM, Parser, add_keys, configuration
 from onnxlint_cmsis.commands.work import Job, lint_all
 from onnxlint_cmsis.discover import STDIN, discover
+from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.globs import matches_any
 
 if TYPE_CHECKING:

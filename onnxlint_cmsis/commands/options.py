@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from onnxlint_cmsis.config import COMMAND_LINE, Configuration, Layer
+from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.settings import KEYS
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 PROGRAM = "onnxlint-cmsis"
 _LISTS = ("texts", "codes")
 _PAIRS = ("code-levels", "shapes")
-
-
-class UsageError(Exception):
-    """A command line that makes no sense; the text says what is allowed."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
-from onnxlint_cmsis.commands.options import PROGRAM, Parser, UsageError
+from onnxlint_cmsis.commands.options import PROGRAM, Parser
 from onnxlint_cmsis.discover import STDIN
+from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.settings import DEFAULT_TARGET
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +65,9 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("file", nargs="?", metavar="FILE", default=STDIN, help="JSON lines; standard input where none is given")
-    add("--target", default="cortex-m55", metavar="CPU", help="CPU where a record names none. Default: cortex-m55.")
+    add(
+        "--target", default=DEFAULT_TARGET, metavar="CPU", help=f"where a record names none. Default: {DEFAULT_TARGET}."
+    )
     add("--release", default=DEFAULT_RELEASE, help=f"where a record names none. Default: {DEFAULT_RELEASE}.")
     add("--compiler", default=COMPILERS[0], metavar="{" + ",".join(COMPILERS) + "}", help=f"Default: {COMPILERS[0]}.")
     add("--wrapper", default="", metavar="NAME", help="entry point of the single shape: convolve_s8, depthwise_s8 ...")

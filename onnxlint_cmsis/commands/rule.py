@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.options import Parser, UsageError
+from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.reporters.rule_help import explanation
 
 if TYPE_CHECKING:

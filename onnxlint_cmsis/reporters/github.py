@@ -27,10 +27,7 @@ def render(run: Run) -> str:
 
 def _finding(file: FileResult, finding: Finding) -> str:
     title = f"{finding.code} {finding.name}"
-    message = finding.message
-    if finding.targets:
-        message += f"\nFor {'; '.join(finding.targets)}"
-    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, message)
+    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, finding.message)
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:

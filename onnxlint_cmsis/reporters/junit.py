@@ -37,10 +37,8 @@ def _suite(file: FileResult) -> str:
 def _finding(file: FileResult, finding: Finding) -> str:
     name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
     level, text = finding.level.name.lower(), finding.message
-    if finding.targets:
-        text += f"\nFor {'; '.join(finding.targets)}"
     if finding.level >= file.fail_on:
-        body = f"<failure type={_attribute(level)} message={_attribute(finding.message)}>{_text(text)}</failure>"
+        body = f"<failure type={_attribute(level)} message={_attribute(text)} />"
     else:
         body = f"<system-out>{_text(f'{level}: {text}')}</system-out>"
     return _case(file, name, body)

@@ -113,17 +113,12 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             rule_id=finding.code,
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
-            message=om.Message(text=_message(finding)),
+            message=om.Message(text=printable(finding.message)),
             locations=[_location(finding, file, number, run)],
             related_locations=_bytes(finding, file, number, run),
             partial_fingerprints={FINGERPRINT: print_},
             properties=_properties(finding),
         )
-
-
-def _message(finding: Finding) -> str:
-    """The message with the targets it holds for; GitHub shows nothing else of a binary file."""
-    return printable(finding.message) + (f" [{'; '.join(finding.targets)}]" if finding.targets else "")
 
 
 def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:

@@ -1,0 +1,240 @@
+"""Configuration: finding, reading, checking, layering; the schema says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import tomllib
+
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.codes import enabled, level_of
+from onnxlint_cmsis.commands.config_schema import schema
+from onnxlint_cmsis.config import ConfigError, Configuration, Layer, make_settings
+from onnxlint_cmsis.globs import Glob
+from onnxlint_cmsis.settings import KEYS, Settings
+from onnxlint_cmsis.types import Isa, Level
+
+GOOD = """
+targets = ["cortex-m4", "cortex-m55+nomve"]
+release = "6.0.0"
+compiler = "armclang"
+assume = "s16"
+select = ["CNN1", "wrong-result"]
+ignore = ["CNN102"]
+extend-select = ["CNN301"]
+extend-ignore = ["CNN111"]
+fail-on = "error"
+min-level = "warning"
+exclude = ["old", "third/*.onnx"]
+baseline = "base.json"
+output-format = "concise"
+[levels]
+CNN103 = "note"
+[per-file-ignores]
+"demo/*" = ["CNN1"]
+[input-shapes]
+x = [1, "?", 96]
+[[suppress]]
+rule = "CNN302"
+path = "a/*.onnx"
+node = "Conv_1"
+reason = "known"
+"""
+
+BAD = [
+    ("target = 'm4'", "unknown key 'target'; allowed are targets, release"),
+    ("targets = 'm4'", "targets: 'm4' is not a list of texts"),
+    ("targets = []", "targets: the list is empty"),
+    ("targets = [4]", "targets: [4] is not a list of texts"),
+    ("targets = ['z80']", "targets: CPU 'z80' is not known; allowed: cortex-m0"),
+    ("release = '1.0'", "release: CMSIS-NN release '1.0' is not known; allowed: cmsis5-5.8.0"),
+    ("release = 7", "release: 7 is not a text"),
+    ("fail-on = 'bad'", "fail-on: 'bad' is not one of note, warning, error"),
+    ("fail-on = 1", "fail-on: 1 is not one of note"),
+    ("fail-on = ['note']", "fail-on: ['note'] is not one of note"),
+    ("select = ['CNN9']", "select: no rule has the code, prefix or name 'CNN9'"),
+    ("select = 'CNN1'", "select: 'CNN1' is not a list of rule codes"),
+    ("levels = ['CNN1']", "levels: ['CNN1'] is not a table of rule = level"),
+    ("levels = {CNN1 = 'off'}", "levels: 'off' is not one of note"),
+    ("per-file-ignores = {a = 'CNN1'}", "per-file-ignores: 'CNN1' is not a table of pattern"),
+    ("input-shapes = {x = '1,2'}", "input-shapes: shape '1,2' of 'x' is not a list of sizes"),
+    ("input-shapes = {x = [1, true]}", "a whole number from 1 up"),
+    ("suppress = {rule = 'CNN1'}", "suppress: {'rule': 'CNN1'} is not a list of tables"),
+    ("suppress = ['CNN1']", "suppress: 'CNN1' is not a list of tables"),
+    ("suppress = [{path = 'x'}]", "has no rule"),
+    ("suppress = [{rule = 'CNN1', line = 'x'}]", "unknown key 'line' in an entry; allowed are rule, path, node"),
+    ("suppress = [{rule = 1}]", "suppress: 1 is not a text"),
+    ("exclude = 'x'", "exclude: 'x' is not a list of patterns"),
+    ("a = ", "not valid TOML"),
+]
+
+
+def settings(folder: Path, text: str, **options) -> Settings:
+    (folder / "onnxlint-cmsis.toml").write_text(text)
+    layer = Layer("command line", str(folder), options["options"]) if "options" in options else None
+    return Configuration(options=layer).settings_for(str(folder / "m.onnx"))
+
+
+def test_every_key_is_read(tmp_path):
+    found = settings(tmp_path, GOOD)
+    assert [(t.cpu, t.isa, t.release, t.compiler) for t in found.targets] == [
+        ("cortex-m4", Isa.DSP, "6.0.0", "armclang"),
+        ("cortex-m55+nomve", Isa.DSP, "6.0.0", "armclang"),
+    ]
+    root = str(tmp_path)
+    assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
+    assert found.select == ("CNN1", "CNN302", "CNN301")
+    assert found.ignore == ("CNN102", "CNN111")
+    assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
+    assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))
+    assert found.baseline == str(tmp_path / "base.json")
+    assert found.levels == {"CNN103": Level.NOTE}
+    assert found.per_file_ignores == ((Glob("demo/*", root), ("CNN1",)),)
+    assert found.input_shapes == {"x": (1, None, 96)}
+    (entry,) = found.suppress
+    assert (entry.rule, entry.path, entry.node, entry.reason) == ("CNN302", Glob("a/*.onnx", root), "Conv_1", "known")
+    assert set(tomllib.loads(GOOD)) == {key.name for key in KEYS}, "the example must use every key"
+
+
+@pytest.mark.parametrize(("text", "says"), BAD)
+def test_what_is_wrong_names_file_key_and_allowed(tmp_path, text, says):
+    with pytest.raises(ConfigError) as caught:
+        settings(tmp_path, text)
+    assert str(tmp_path / "onnxlint-cmsis.toml") in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_schema_agrees_with_the_checks():
+    validator = jsonschema.Draft202012Validator(schema())
+    validator.check_schema(schema())
+    assert not list(validator.iter_errors(tomllib.loads(GOOD)))
+    unseen = ("CNN9", "z80", "'1.0'", "= \n", "a = ")
+    for text, _ in BAD:
+        if not any(word in text for word in unseen):
+            assert list(validator.iter_errors(tomllib.loads(text))), text
+
+
+def test_schema_defaults_are_valid_and_complete():
+    validator = jsonschema.Draft202012Validator(schema())
+    defaults = {key.name: key.default for key in KEYS}
+    assert not list(validator.iter_errors(defaults))
+    assert json.loads(json.dumps(schema())) == schema()
+
+
+def test_defaults():
+    found = make_settings()
+    assert [target.label for target in found.targets] == [f"cortex-m55, CMSIS-NN {DEFAULT_RELEASE}, gcc"]
+    assert (found.select, found.ignore, found.fail_on, found.min_level) == (("CNN",), (), Level.WARNING, Level.NOTE)
+
+
+def test_the_nearest_file_holds_and_the_own_file_goes_first(tmp_path):
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.onnxlint-cmsis]\nassume = 's4'\n")
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.other]\n")
+    assert Configuration().settings_for(str(deep / "m.onnx")).assume == "s4"
+    (tmp_path / "onnxlint-cmsis.toml").write_text("assume = 's16'\n")
+    assert Configuration().settings_for(str(deep / "m.onnx")).assume == "s16"
+    (deep / "pyproject.toml").write_text("[tool.onnxlint-cmsis]\n")
+    found = Configuration().settings_for(str(deep / "m.onnx"))
+    assert (found.assume, found.file) == ("s8", str(deep / "pyproject.toml"))
+
+
+def test_a_path_with_dots_finds_the_file_of_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here" / "onnxlint-cmsis.toml").write_text("assume = 's4'")
+    monkeypatch.chdir(tmp_path / "here")
+    assert Configuration().settings_for("../there/m.onnx").assume == "s8"
+    assert Configuration().settings_for("m.onnx").assume == "s4"
+
+
+def test_named_and_isolated(tmp_path):
+    (tmp_path / "onnxlint-cmsis.toml").write_text("assume = 's4'")
+    (tmp_path / "other.toml").write_text("assume = 's16'")
+    model = str(tmp_path / "m.onnx")
+    assert Configuration(config=str(tmp_path / "other.toml")).settings_for(model).assume == "s16"
+    assert Configuration(isolated=True).settings_for(model).assume == "s8"
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    with pytest.raises(ConfigError, match=r"has no \[tool.onnxlint-cmsis\] section"):
+        Configuration(config=str(tmp_path / "pyproject.toml")).settings_for(model)
+
+
+def test_the_command_line_goes_before_the_file(tmp_path):
+    given = {"targets": ["m0"], "levels": {"CNN104": "error"}, "extend-ignore": ["CNN302"], "input-shapes": {"y": [2]}}
+    found = settings(tmp_path, GOOD, options=given)
+    assert [target.cpu for target in found.targets] == ["cortex-m0"]
+    assert found.levels == {"CNN103": Level.NOTE, "CNN104": Level.ERROR}
+    assert found.ignore == ("CNN102", "CNN111", "CNN302")
+    assert found.input_shapes == {"x": (1, None, 96), "y": (2,)}
+    assert found.release == "6.0.0"
+
+
+def test_select_on_the_command_line_starts_afresh(tmp_path):
+    found = settings(tmp_path, GOOD, options={"select": ["CNN102"]})
+    assert (found.select, found.ignore) == (("CNN102",), ())
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"CNN102", "CNN111", "CNN302"}),
+        ({"select": ["CNN1"]}, {"CNN102", "CNN111"}),
+        ({"ignore": ["CNN1"]}, {"CNN302"}),
+        ({"ignore": ["CNN1"], "extend-select": ["CNN102"]}, {"CNN102", "CNN302"}),
+        ({"select": ["CNN1"], "ignore": ["CNN1"]}, set()),
+        ({"ignore": ["CNN"], "extend-select": ["CNN302"]}, {"CNN302"}),
+        ({"per-file-ignores": {"*.onnx": ["CNN3"]}}, {"CNN102", "CNN111"}),
+        ({"per-file-ignores": {"other/*": ["CNN3"]}}, {"CNN102", "CNN111", "CNN302"}),
+    ],
+)
+def test_which_rules_run(values, expected):
+    found = make_settings(**values)
+    assert {code for code in ("CNN102", "CNN111", "CNN302") if enabled(code, found, "m.onnx")} == expected
+
+
+@pytest.mark.parametrize(
+    ("levels", "code", "level", "expected"),
+    [
+        ({}, "CNN102", Level.WARNING, Level.WARNING),
+        ({"CNN1": "note"}, "CNN102", Level.WARNING, Level.NOTE),
+        ({"CNN1": "note", "CNN102": "error"}, "CNN102", Level.WARNING, Level.ERROR),
+        ({"CNN102": "error"}, "CNN102", Level.NOTE, Level.NOTE),
+        ({"CNN3": "note"}, "CNN302", Level.ERROR, Level.NOTE),
+        ({"wrong-result": "warning"}, "CNN302", Level.ERROR, Level.WARNING),
+    ],
+)
+def test_levels(levels, code, level, expected):
+    assert level_of(code, level, make_settings(levels=levels)) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("old", "/r/old/m.onnx", True),
+        ("old", "/r/a/old/b/m.onnx", True),
+        ("old", "/r/older/m.onnx", False),
+        ("*.onnx", "/r/a/m.onnx", True),
+        ("m?.onnx", "/r/m1.onnx", True),
+        ("a/*.onnx", "/r/a/m.onnx", True),
+        ("a/*.onnx", "/r/a/b/m.onnx", False),
+        ("a/*.onnx", "/r/b/a/m.onnx", False),
+        ("a/**/m.onnx", "/r/a/m.onnx", True),
+        ("a/**/m.onnx", "/r/a/b/c/m.onnx", True),
+        ("**/m.onnx", "/r/x/m.onnx", True),
+        ("a/b", "/r/a/b/c/m.onnx", True),
+        ("./a/b", "/r/a/b/m.onnx", True),
+        ("old/", "/r/old/m.onnx", True),
+        ("/a/m.onnx", "/r/a/m.onnx", True),
+        ("a/m.onnx", "/elsewhere/a/m.onnx", False),
+        ("*.onnx", "/elsewhere/m.onnx", True),
+        ("r", "/r/m.onnx", False),
+        ("m[1].onnx", "/r/m[1].onnx", True),
+        ("a.b", "/r/aXb", False),
+    ],
+)
+def test_patterns(pattern, path, matches):
+    assert Glob(pattern, "/r").matches(path) is matches
