@@ -7,8 +7,8 @@ Unknown sizes follow Kleene's logic: a conjunction with a false part is false wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from onnxlint_cmsis.cmsis_nn.frozen import Frozen
 from onnxlint_cmsis.cmsis_nn.terms import Term, Values, term, var
 
 __all__ = [
@@ -33,16 +33,20 @@ Var = var
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Frozen):
     """A comparison of two terms, or all or any of several conditions."""
+
+    __slots__ = ("op", "parts", "terms")
 
     op: str
     """`==`, `!=`, `<`, `<=`, `>`, `>=`, `all` or `any`."""
-    terms: tuple[Term, ...] = ()
+    terms: tuple[Term, ...]
     """Left and right of a comparison."""
-    parts: tuple[Condition, ...] = ()
+    parts: tuple[Condition, ...]
     """Members of `all` or `any`."""
+
+    def __init__(self, op: str, terms: tuple[Term, ...] = (), parts: tuple[Condition, ...] = ()) -> None:
+        self._fill(op, parts, terms)
 
     def evaluate(self, values: Values) -> bool | None:
         """True, False, or None where an unknown size leaves it open."""

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.conditions import Condition
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, Values
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
+from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Size, Wrapper
 from onnxlint_cmsis.types import KernelCall, Target
 
-Known = Mapping[str, int | None]
+Tried = tuple[tuple[Branch, tuple[Condition, ...]], ...]
+"""Branches in the order of the C source, each with the conditions that are not True."""
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """What a call does on a target."""
 
     kernel: str = ""
     """C function the wrapper calls; empty where none can be named, with `reason` or `undecided` saying why."""
     chain: tuple[str, ...] = ()
-    """Every public kernel in order of delegation, `kernel` first."""
+    """Every public kernel in order of delegation, `kernel` first, as far as it is decided."""
     effective: str = ""
-    """Function that does the work: the last of the chain, or the static function inside it."""
+    """Function that does the work: the last of the chain, or the static function inside it; empty where undecided."""
     status: int | None = None
     """Status returned, 0 for success; None where it is undecided or the call returns none."""
     buffer_size: int | None = None
@@ -32,143 +32,147 @@ class Route:
     reverse_buffer_size: int | None = -1
     """Bytes of the second context of a transposed convolution; -1 where the entry point has none."""
     hazards: tuple[Hazard, ...] = ()
-    """What is known against the call, certain rows only."""
-    tried: tuple[tuple[Branch, tuple[Condition, ...]], ...] = ()
-    """Each branch tried in order with the conditions that kept it from being taken; the last is the one taken."""
+    """What is known against the call: rows whose condition is True. What a caller must allocate is not among them."""
+    open_hazards: tuple[Hazard, ...] = ()
+    """Rows whose condition an unknown size leaves open."""
+    tried: Tried = ()
+    """Each branch tried, with the conditions that kept it from being taken; none for the one taken."""
     undecided: frozenset[str] = frozenset()
-    """Variables that were needed and unknown."""
+    """Variables that the kernel, the chain or the status needs and that are unknown."""
     candidates: tuple[str, ...] = ()
-    """Kernels still possible where sizes are unknown; one where decided."""
+    """Kernels still possible; one where decided."""
     reason: str = ""
     """Why there is no kernel."""
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """The branch a wrapper takes and the values its callee sees."""
+class _Ways(NamedTuple):
+    """The ways out of a wrapper that the known sizes leave, each a kernel and the values it sees."""
 
-    taken: Branch | None
-    tried: tuple[tuple[Branch, tuple[Condition, ...]], ...]
-    candidates: tuple[str, ...]
+    ways: tuple[tuple[str, Values], ...]
+    tried: Tried
     undecided: frozenset[str]
-    values: Known
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kernel for kernel, _ in self.ways))
+
+    @property
+    def decided(self) -> bool:
+        return bool(self.ways) and all(way == self.ways[0] for way in self.ways)
 
 
 def route(call: KernelCall, target: Target) -> Route:
     """Route one call; sizes that are None are unknown and left undecided.
 
-    Raises:
-        ValueError: the entry point has no wrapper.
-
+    An entry point without branches has its one function as kernel; one that the release, or the library, does not
+    have gives an empty kernel and the reason.
     """
-    wrapper = wrapper_for(call.entry)
-    if wrapper is None:
-        raise ValueError(f"'{call.entry}' is not an entry point that chooses between kernels")
-    return route_values(wrapper, call.variables(), target)
+    return _route(wrapper_for(call.entry) or single_branch(call.entry), call.variables(), target)
 
 
-def route_values(wrapper: Wrapper, values: Known, target: Target) -> Route:
-    """Route a call given as CMSIS-NN's names and numbers."""
-    choice = _choose(wrapper, values, target)
-    if not choice.tried:
-        return Route(reason=f"{wrapper.function} is not in CMSIS-NN {target.release}: {wrapper.absent}")
-    sized = Route(
+def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
+    ways = _ways(wrapper, values, target)
+    if not ways.ways:
+        return Route(tried=ways.tried, reason=f"not in CMSIS-NN {target.release}: {wrapper.absent}")
+    met, open_ = _met(wrapper.entry, "", values, target)
+    known = Route(
         buffer_size=_first_size(wrapper.sizes, values, target),
         reverse_buffer_size=_first_size(wrapper.reverse_sizes, values, target) if wrapper.reverse_sizes else -1,
-        tried=choice.tried,
-        undecided=choice.undecided,
-        candidates=choice.candidates,
+        hazards=met,
+        open_hazards=open_,
+        tried=ways.tried,
+        undecided=ways.undecided,
+        candidates=ways.kernels,
     )
-    if choice.taken is None:
-        reason = "" if choice.undecided else f"{wrapper.function} in CMSIS-NN {target.release}: {wrapper.absent}"
-        return replace(sized, reason=reason)
-    return _run(wrapper.entry, choice, sized, target)
+    if not ways.decided:
+        return known
+    kernel, seen = ways.ways[0]
+    started = known._replace(kernel=kernel, undecided=frozenset())
+    return _run(started, wrapper.entry, kernel, {**seen, "ctx.size": known.buffer_size}, target)
 
 
-def _choose(wrapper: Wrapper, values: Known, target: Target) -> _Choice:
-    """Walk the else-if chain. An undecided branch leaves the call decided only if every way out is the same kernel."""
+def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
+    """Walk the else-if chain up to the first branch that is certainly taken."""
     tried: list[tuple[Branch, tuple[Condition, ...]]] = []
-    possible: list[_Choice] = []
+    ways: list[tuple[str, Values]] = []
     undecided: frozenset[str] = frozenset()
     for branch in wrapper.branches_for(target):
         truth = branch.when.evaluate(values)
         tried.append((branch, branch.when.failures(values)))
         if truth is False:
             continue
-        undecided |= branch.when.unknown(values)
-        possible.append(_follow(branch, values, target))
+        inner = _behind(branch, values, target)
+        ways += inner.ways
+        tried += _in_callers_terms(branch, inner.tried)
+        undecided |= branch.when.unknown(values) | inner.undecided
         if truth:
             break
-    for way in possible:
-        undecided |= way.undecided
-    kernels = tuple(dict.fromkeys(kernel for way in possible for kernel in way.candidates))
-    taken = possible[-1].taken if len(kernels) == 1 and possible else None
-    nested = tuple(step for way in possible[-1:] for step in way.tried)
-    final = possible[-1].values if possible else values
-    return _Choice(taken, (*tried, *nested), kernels, frozenset() if taken and len(possible) == 1 else undecided, final)
+    return _Ways(tuple(ways), tuple(tried), undecided)
 
 
-def _follow(branch: Branch, values: Known, target: Target) -> _Choice:
-    """The kernel behind one branch: its own, or what the wrapper it calls chooses."""
-    bound = {**values, **{name: value.evaluate(values) for name, value in branch.binds}}
+def _behind(branch: Branch, values: Values, target: Target) -> _Ways:
+    """What one branch calls: its kernel, or the wrapper that chooses again."""
+    seen = {**values, **{name: value.evaluate(values) for name, value in branch.binds}}
     inner = wrapper_for(branch.entry) if branch.entry else None
-    if inner is None:
-        return _Choice(branch, (), (branch.kernel,), frozenset(), bound)
-    return _choose(inner, bound, target)
+    return _ways(inner, seen, target) if inner else _Ways(((branch.kernel, seen),), (), frozenset())
 
 
-def _run(entry: str, choice: _Choice, sized: Route, target: Target) -> Route:
-    """Follow the delegations, collecting hazards; a kernel that returns an error ends the call."""
-    assert choice.taken is not None
-    values = {**choice.values, "ctx.size": sized.buffer_size}
-    kernel = choice.taken.kernel
-    chain, found, undecided = [kernel], list(_met(entry, "", values, target)), set(sized.undecided)
-    static = ""
-    status: int | None = 0
-    while True:
-        met = _met(entry, kernel, values, target)
-        errors = [hazard for hazard in met if hazard.kind == "error"]
-        found += [hazard for hazard in met if not errors or hazard.kind in ("error", "narrow")]
-        if errors:
-            status = errors[0].status
-            break
-        callee, missing, is_static = _next(kernel, values, target)
-        undecided |= missing
-        if is_static:
-            static = callee
-        if is_static or not callee:
-            break
-        kernel = callee
-        chain.append(kernel)
-    if undecided:
-        status = status or None
-    return replace(
-        sized,
-        kernel=chain[0],
-        chain=tuple(chain),
-        effective="" if undecided - sized.undecided else static or kernel,
-        status=status,
-        hazards=tuple(found),
-        undecided=frozenset(undecided),
+def _in_callers_terms(branch: Branch, tried: Tried) -> Tried:
+    """What an inner wrapper tried, said of the outer call's sizes."""
+    binds = dict(branch.binds)
+    return tuple((inner, tuple(condition.substitute(binds) for condition in failed)) for inner, failed in tried)
+
+
+def _run(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
+    """Follow the delegations from one kernel, collecting hazards; an error ends the call there."""
+    met, open_ = _met(entry, kernel, values, target)
+    errors = tuple(hazard for hazard in met if hazard.kind == "error")
+    if errors:
+        met = tuple(hazard for hazard in met if hazard.kind in ("error", "narrow"))
+    known = known._replace(
+        chain=(*known.chain, kernel),
+        hazards=known.hazards + met,
+        open_hazards=known.open_hazards + open_,
     )
+    if errors:
+        return known._replace(effective=kernel, status=errors[0].status)
+    unknown = _unknown(open_, values)
+    if unknown:
+        return known._replace(undecided=unknown)
+    return _hand_on(known, entry, kernel, values, target)
 
 
-def _next(kernel: str, values: Known, target: Target) -> tuple[str, frozenset[str], bool]:
-    """Whom a kernel hands the work to, the variables that leave it open, and whether that is a static function."""
+def _hand_on(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
+    """Go on with the function that a kernel hands the work to, if any."""
     for row in delegations_of(kernel, target.release, target.isa):
         truth = row.when.evaluate(values)
-        if truth:
-            return row.callee, frozenset(), row.static
         if truth is None:
-            return "", row.when.unknown(values), False
-    return "", frozenset(), False
+            return known._replace(status=0 if row.static else None, undecided=row.when.unknown(values))
+        if truth and row.static:
+            return known._replace(effective=row.callee, status=0)
+        if truth:
+            return _run(known, entry, row.callee, values, target)
+    return known._replace(effective=kernel, status=0)
 
 
-def _met(entry: str, kernel: str, values: Known, target: Target) -> list[Hazard]:
-    return [hazard for hazard in hazards_of(entry, kernel, target) if hazard.when.evaluate(values)]
+def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple[Hazard, ...], tuple[Hazard, ...]]:
+    """Hazards that are certain and hazards that unknown sizes leave open; a caller's duties are not a model's."""
+    met: list[Hazard] = []
+    open_: list[Hazard] = []
+    for hazard in hazards_of(entry, kernel, target):
+        truth = hazard.when.evaluate(values)
+        if truth is not False and not hazard.caller:
+            (met if truth else open_).append(hazard)
+    return tuple(met), tuple(open_)
 
 
-def _first_size(sizes: tuple[Size, ...], values: Known, target: Target) -> int | None:
+def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
+    """The variables that leave it open whether an error is returned."""
+    names = (hazard.when.unknown(values) for hazard in hazards if hazard.kind == "error")
+    return frozenset().union(*names)
+
+
+def _first_size(sizes: tuple[Size, ...], values: Values, target: Target) -> int | None:
     for case in sizes:
         if not case.origin.covers(target):
             continue

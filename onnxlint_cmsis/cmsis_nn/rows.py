@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition
 from onnxlint_cmsis.cmsis_nn.terms import Term
@@ -15,15 +15,14 @@ NOT_MVE = (Isa.SCALAR, Isa.DSP)
 MVE_ONLY = (Isa.MVE,)
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """Where in the C source a row was read, and for which builds it holds."""
 
     file: str
     """Path inside the CMSIS-NN repository; CMSIS 5 has it under CMSIS/NN/."""
     function: str
     """C function or macro."""
-    lines: Mapping[str, int] = field(hash=False)
+    lines: Mapping[str, int]
     """Release -> first line of the statement; 0 where only the function was recorded. Its keys are the releases."""
     isas: tuple[Isa, ...] = ALL_ISAS
     """Instruction-set classes whose code has it."""
@@ -40,8 +39,7 @@ class Origin:
         return Source(release, prefix + self.file, self.function, self.lines[release])
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """One way out of a wrapper's else-if chain."""
 
     kernel: str
@@ -56,8 +54,7 @@ class Branch:
     """Variables that the callee sees under other values, in terms of the caller's: (`filter_dims.n`, filter_dims.c)."""
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """One entry point: its branches in the order of the C source, over all releases."""
 
     entry: str
@@ -80,8 +77,7 @@ class Wrapper:
         return tuple(branch for branch in self.branches if branch.origin.covers(target))
 
 
-@dataclass(frozen=True)
-class Delegation:
+class Delegation(NamedTuple):
     """A kernel that hands the work to another function."""
 
     kernel: str
@@ -96,8 +92,7 @@ class Delegation:
     """Whether the callee is a static function, part of the effective kernel but not of the chain of public ones."""
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """One case of a scratch-size function."""
 
     size: Term
@@ -108,8 +103,7 @@ class Size:
     """Condition of the case."""
 
 
-@dataclass(frozen=True)
-class Hazard:
+class Hazard(NamedTuple):
     """A shape for which a kernel fails, is wrong, or leaves its memory."""
 
     id: str

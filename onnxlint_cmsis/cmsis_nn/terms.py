@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from onnxlint_cmsis.cmsis_nn.frozen import Frozen
 
 Values = Mapping[str, int | None]
 """What is known of a call: CMSIS-NN's name -> number, None where the model leaves it symbolic."""
@@ -28,18 +29,22 @@ def remainder(left: int, right: int) -> int | None:
     return None if whole is None else left - whole * right
 
 
-@dataclass(frozen=True)
-class Term:
-    """A variable, a number, or C arithmetic on terms. Build it with `Var` and Python's operators."""
+class Term(Frozen):
+    """A variable, a number, or C arithmetic on terms. Build it with `var` and Python's operators."""
+
+    __slots__ = ("name", "op", "parts", "value")
 
     op: str
     """`var`, `int`, `name` (a term under a name of its own), `max`, `min`, or the C operator."""
-    parts: tuple[Term, ...] = ()
+    parts: tuple[Term, ...]
     """Operands, left to right."""
-    name: str = ""
+    name: str
     """Variable's name, or the name a sub-term goes by in messages."""
-    value: int = 0
+    value: int
     """Number, where op is `int`."""
+
+    def __init__(self, op: str, parts: tuple[Term, ...] = (), name: str = "", value: int = 0) -> None:
+        self._fill(name, op, parts, value)
 
     def __add__(self, other: Term | int) -> Term:
         return Term("+", (self, term(other)))

@@ -1,7 +1,124 @@
-"""Entry points without branches: pooling, LSTM, and the contexts a caller must allocate."""
+"""Entry points without branches (pooling, LSTM), and the contexts that a caller must allocate."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, at_least, greater
+from onnxlint_cmsis.cmsis_nn.names import (
+    FILTER_H,
+    FILTER_W,
+    IN_H,
+    IN_N,
+    IN_W,
+    OUT_H,
+    OUT_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+)
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Hazard, Origin
+from onnxlint_cmsis.types import Isa
 
-HAZARDS: tuple[Hazard, ...] = ()
+_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+_FROM_6 = ("6.0.0", "7.0.0", "main")
+_TO_5 = (_5_9, "4.0.0", "4.1.0", "5.0.0")
+_POOLING = "Source/PoolingFunctions/"
+_READ = "read in the source"
+
+_EMPTY_WINDOW = any_of(
+    at_least(PAD_H, FILTER_H),
+    at_least((OUT_H - 1) * STRIDE_H - PAD_H, IN_H),
+    at_least(PAD_W, FILTER_W),
+    at_least((OUT_W - 1) * STRIDE_W - PAD_W, IN_W),
+)
+
+
+def _average(name: str, function: str, releases: tuple[str, ...]) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="error",
+        entries=(_entry(function),),
+        kernels=(function,),
+        origin=Origin(f"{_POOLING}{function}.c", function, dict.fromkeys(releases, 0)),
+        when=_EMPTY_WINDOW,
+        evidence=_READ,
+        what="A window holds no input at all, only padding: average pooling returns an argument error.",
+        way_round="Choose a padding below the window's size and an output that no window starts behind the input.",
+        status=-1,
+    )
+
+
+def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="wrong",
+        entries=(_entry(function),),
+        kernels=(function,),
+        origin=Origin(f"{_POOLING}{function}.c", function, lines),
+        when=greater(IN_N, 1),
+        evidence=_READ,
+        what="The kernel of this release never reads the batch: only the first image is pooled.",
+        way_round="Call it once per image.",
+    )
+
+
+def _context(name: str, function: str, file: str, lines: dict[str, int], isas: tuple[Isa, ...] = MVE_ONLY) -> Hazard:
+    """A context that must not be NULL: no defect of a model, but for who writes the call."""
+    return Hazard(
+        id=name,
+        kind="error",
+        entries=("fully_connected_s8",) if "fully_connected" in function else (_entry(function),),
+        kernels=(function,),
+        origin=Origin(file, function, lines, isas),
+        when=TRUE,
+        evidence="reproduced on a host build of the library",
+        what="Without a buffer in its context the function returns ARM_CMSIS_NN_ARG_ERROR.",
+        way_round="Allocate what the size function answers and fill in the kernel sums.",
+        status=-1,
+        caller=True,
+    )
+
+
+def _entry(function: str) -> str:
+    return function.removeprefix("arm_")
+
+
+_DENSE = "Source/FullyConnectedFunctions/"
+_FC, _FC_CHANNEL = "arm_fully_connected_s8", "arm_fully_connected_per_channel_s8"
+_ANY_FROM_5 = ("5.0.0", *_FROM_6)
+
+HAZARDS = (
+    _average("avgpool-empty-window", "arm_avgpool_s8", (_5_8, *_TO_5, *_FROM_6)),
+    _average("avgpool-s16-empty-window", "arm_avgpool_s16", (*_TO_5, *_FROM_6)),
+    _one_image("avgpool-one-image", "arm_avgpool_s8", {**dict.fromkeys((_5_8, *_TO_5), 0), "4.0.0": 74}),
+    _one_image("avgpool-s16-one-image", "arm_avgpool_s16", dict.fromkeys(_TO_5, 0)),
+    _one_image("max-pool-one-image", "arm_max_pool_s8", {"4.0.0": 163}),
+    Hazard(
+        id="lstm-cell-gate",
+        kind="wrong",
+        entries=("lstm_unidirectional_s8", "lstm_unidirectional_s16"),
+        kernels=(),
+        origin=Origin(
+            "Source/NNSupportFunctions/arm_nn_lstm_step_s8.c", "arm_nn_lstm_step_s8", {"6.0.0": 0, "7.0.0": 0}
+        ),
+        when=TRUE,
+        evidence="reported upstream (pull request 181, further fix 219) and read in the source of both releases",
+        what="The cell gate is multiplied by the forget gate instead of the input gate.",
+    ),
+    _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),
+    _context("fc-per-channel-null-context", _FC_CHANNEL, f"{_DENSE}{_FC_CHANNEL}.c", {"7.0.0": 68, "main": 68}),
+    _context("svdf-null-context", "arm_svdf_s8", "Source/SVDFunctions/arm_svdf_s8.c", dict.fromkeys(_ANY_FROM_5, 76)),
+    _context(
+        "batch-matmul-null-context",
+        "arm_batch_matmul_s8",
+        f"{_DENSE}arm_batch_matmul_s8.c",
+        {"7.0.0": 0, "main": 0},
+    ),
+    _context(
+        "avgpool-null-context",
+        "arm_avgpool_s8",
+        f"{_POOLING}arm_avgpool_s8.c",
+        {**dict.fromkeys((_5_8, *_TO_5, *_FROM_6), 0), "4.0.0": 242},
+        (Isa.DSP,),
+    ),
+)

@@ -1,0 +1,131 @@
+"""Entry points that choose between no kernels: which release has them, for which data types.
+
+Source: the header of each release (Include/arm_nnfunctions.h) and the files named.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.names import FILTER_N, IN_C
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, Size, Wrapper
+from onnxlint_cmsis.cmsis_nn.terms import Term, term
+from onnxlint_cmsis.types import Isa
+
+
+class EntryPoint(NamedTuple):
+    """A function of the library in a run of releases."""
+
+    entry: str
+    """Name without `arm_`; what a kernel call carries."""
+    function: str
+    """C function."""
+    folder: str
+    """Folder of the file under Source/."""
+    types: tuple[str, ...]
+    """Data types of input, weights if any, and output."""
+    since: str
+    """First release of RELEASES that has it (an older one may have it too where it is the first of all)."""
+    until: str = "main"
+    """Last release that has it."""
+    file: str = ""
+    """File, where it is not named after the function."""
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that have it."""
+        return RELEASES[RELEASES.index(self.since) : RELEASES.index(self.until) + 1]
+
+    @property
+    def path(self) -> str:
+        """Path of the file inside the CMSIS-NN repository."""
+        return f"Source/{self.folder}/{self.file or self.function + '.c'}"
+
+
+_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+_S8, _S16 = ("s8", "s8"), ("s16", "s16")
+_BASIC, _POOL, _SOFTMAX = "BasicMathFunctions", "PoolingFunctions", "SoftmaxFunctions"
+_CONCAT, _DENSE, _ACTIVATION = "ConcatenationFunctions", "FullyConnectedFunctions", "ActivationFunctions"
+_LSTM = "LSTMFunctions"
+
+ENTRY_POINTS = (
+    EntryPoint("avgpool_s8", "arm_avgpool_s8", _POOL, _S8, _5_8),
+    EntryPoint("avgpool_s16", "arm_avgpool_s16", _POOL, _S16, _5_9),
+    EntryPoint("max_pool_s8", "arm_max_pool_s8", _POOL, _S8, _5_8),
+    EntryPoint("max_pool_s16", "arm_max_pool_s16", _POOL, _S16, _5_9),
+    EntryPoint("softmax_s8", "arm_softmax_s8", _SOFTMAX, _S8, _5_8),
+    EntryPoint("softmax_u8", "arm_softmax_u8", _SOFTMAX, ("u8", "u8"), _5_8),
+    EntryPoint("softmax_s8_s16", "arm_softmax_s8_s16", _SOFTMAX, ("s8", "s16"), _5_9),
+    EntryPoint("softmax_s16", "arm_softmax_s16", _SOFTMAX, _S16, _5_9),
+    EntryPoint("elementwise_add_s8", "arm_elementwise_add_s8", _BASIC, _S8, _5_8),
+    EntryPoint("elementwise_add_s16", "arm_elementwise_add_s16", _BASIC, _S16, _5_9),
+    EntryPoint("elementwise_mul_s8", "arm_elementwise_mul_s8", _BASIC, _S8, _5_8),
+    EntryPoint("elementwise_mul_s16", "arm_elementwise_mul_s16", _BASIC, _S16, _5_9),
+    EntryPoint("elementwise_mul_s16_s8", "arm_elementwise_mul_s16_s8", _BASIC, ("s16", "s8"), "4.0.0"),
+    EntryPoint("elementwise_mul_s16_batch_offset", "arm_elementwise_mul_s16_batch_offset", _BASIC, _S16, "6.0.0"),
+    EntryPoint("elementwise_mul_acc_s16", "arm_elementwise_mul_acc_s16", _BASIC, _S16, "6.0.0"),
+    EntryPoint("minimum_s8", "arm_minimum_s8", _BASIC, _S8, "7.0.0"),
+    EntryPoint("maximum_s8", "arm_maximum_s8", _BASIC, _S8, "7.0.0"),
+    EntryPoint("concatenation_s8", "arm_concatenation_s8_[wxyz]", _CONCAT, _S8, _5_8),
+    EntryPoint("reshape_s8", "arm_reshape_s8", "ReshapeFunctions", _S8, _5_8),
+    EntryPoint("pad_s8", "arm_pad_s8", "PadFunctions", _S8, "7.0.0"),
+    EntryPoint("transpose_s8", "arm_transpose_s8", "TransposeFunctions", _S8, "7.0.0"),
+    EntryPoint("batch_matmul_s8", "arm_batch_matmul_s8", _DENSE, ("s8", "s8", "s8"), "7.0.0"),
+    EntryPoint("batch_matmul_s16", "arm_batch_matmul_s16", _DENSE, ("s16", "s16", "s16"), "7.0.0"),
+    EntryPoint("fully_connected_s16", "arm_fully_connected_s16", _DENSE, ("s16", "s8", "s16"), _5_9),
+    EntryPoint("fully_connected_s4", "arm_fully_connected_s4", _DENSE, ("s8", "s4", "s8"), "5.0.0"),
+    EntryPoint(
+        "lstm_unidirectional_s8",
+        "arm_lstm_unidirectional_s16_s8",
+        _LSTM,
+        ("s8", "s8", "s8"),
+        "4.0.0",
+        "5.0.0",
+        "arm_lstm_unidirectional_s8_s16.c",
+    ),
+    EntryPoint("lstm_unidirectional_s8", "arm_lstm_unidirectional_s8", _LSTM, ("s8", "s8", "s8"), "6.0.0"),
+    EntryPoint("lstm_unidirectional_s16", "arm_lstm_unidirectional_s16", _LSTM, ("s16", "s8", "s16"), "6.0.0"),
+    EntryPoint("svdf_s8", "arm_svdf_s8", "SVDFunctions", ("s8", "s8", "s8"), _5_8),
+    EntryPoint("svdf_state_s16_s8", "arm_svdf_state_s16_s8", "SVDFunctions", ("s8", "s8", "s8"), _5_9),
+    EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, _5_8),
+    EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, _5_8),
+    EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, _5_8),
+)
+
+_SIZES: dict[str, tuple[tuple[Term, tuple[str, ...], tuple[Isa, ...]], ...]] = {
+    "avgpool_s8": ((4 * IN_C, RELEASES, (Isa.DSP,)), (term(0), RELEASES, ALL_ISAS)),
+    "avgpool_s16": ((4 * IN_C, RELEASES[1:], (Isa.DSP,)), (term(0), RELEASES[1:], ALL_ISAS)),
+    "svdf_s8": ((4 * FILTER_N, RELEASES[4:], MVE_ONLY), (term(0), RELEASES[4:], ALL_ISAS)),
+    "fully_connected_s16": ((term(0), RELEASES[1:], ALL_ISAS),),
+}
+"""Scratch bytes where the entry point has a size function: bytes, releases, ISAs; first match."""
+
+
+def entry_points(entry: str) -> tuple[EntryPoint, ...]:
+    """The rows of one entry point, oldest first; none for an unknown name."""
+    return tuple(row for row in ENTRY_POINTS if row.entry == entry)
+
+
+@cache
+def single_branch(entry: str) -> Wrapper:
+    """An entry point as a wrapper with nothing to choose, so that a call is routed like any other."""
+    rows = entry_points(entry)
+    absent = f"{rows[0].function} came with {rows[0].since}" if rows else f"no release has arm_{entry}"
+    return Wrapper(
+        entry=entry,
+        function=rows[-1].function if rows else "",
+        branches=tuple(Branch(row.function, TRUE, _origin(row, row.releases, ALL_ISAS)) for row in rows),
+        sizes=tuple(
+            Size(number, _origin(row, releases, isas))
+            for row in rows
+            for number, releases, isas in _SIZES.get(entry, ())
+        ),
+        absent=absent,
+    )
+
+
+def _origin(row: EntryPoint, releases: tuple[str, ...], isas: tuple[Isa, ...]) -> Origin:
+    return Origin(row.path, row.function, dict.fromkeys(releases, 0), isas)

@@ -1,0 +1,183 @@
+"""Answering one JSON record in the schema of the dispatch vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.routes import ENTRIES
+from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
+
+_KNOWN = (
+    "version",
+    "isa",
+    "cpu",
+    "compiler",
+    "wrapper",
+    "in",
+    "filter",
+    "out",
+    "stride",
+    "padding",
+    "pad_after",
+    "dilation",
+    "ch_mult",
+    "per_channel",
+)
+_ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why")
+_IGNORED = ("overrun",)
+_PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1)))
+"""Fields of two sizes: name, least allowed, default."""
+_LARGEST = 2**31 - 1
+
+
+def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
+    """The same record with what the library does: kernel, chain, effective, status, sizes, hazards and why.
+
+    `wrapper`, `in`, `filter` and `out` are required. What else is missing or null is the default target's version,
+    isa and compiler (`isa` and `cpu` exclude each other), stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult
+    filter channels / input channels for depthwise and 0 else, per_channel false for fully_connected_s8, and pad_after
+    as the output size implies. Answers already present are replaced.
+
+    Raises:
+        ValueError: with the field, what was found and what is allowed.
+
+    """
+    for name in record:
+        if name not in (*_KNOWN, *_ANSWERS, *_IGNORED):
+            raise ValueError(f"field '{name}' is not known; allowed: {', '.join(_KNOWN)}")
+    target, call = _target(record, default), _call(record)
+    kept = {name: value for name, value in record.items() if name not in _ANSWERS}
+    return {**kept, **_result(route(call, target), call, target)}
+
+
+def _target(record: Mapping[str, object], default: Target) -> Target:
+    release = _text(record, "version", default.release)
+    compiler = _text(record, "compiler", default.compiler)
+    if record.get("isa") is not None and record.get("cpu") is not None:
+        raise ValueError("fields 'isa' and 'cpu' exclude each other; give one of them")
+    if record.get("isa") is not None:
+        return parse_isa(_text(record, "isa", ""), release, compiler)
+    if record.get("cpu") is not None:
+        return parse_target(_text(record, "cpu", ""), release, compiler)
+    return replace(parse_isa(default.isa.value, release, compiler), cpu=default.cpu)
+
+
+def _text(record: Mapping[str, object], name: str, default: str) -> str:
+    value = record.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"field '{name}' is {value!r}; allowed: a text")
+
+
+def _call(record: Mapping[str, object]) -> KernelCall:
+    entry = _text(record, "wrapper", "")
+    if entry not in ENTRIES:
+        raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join(ENTRIES)}")
+    sizes = {name: _sizes(record, name, 4, 1, None) for name in ("in", "filter", "out")}
+    pairs = {name: _sizes(record, name, 2, low, default) for name, low, default in _PAIRS}
+    return KernelCall(
+        entry=entry,
+        input_dims=Dims(*sizes["in"]),
+        filter_dims=Dims(*sizes["filter"]),
+        output_dims=Dims(*sizes["out"]),
+        stride=Pair(*pairs["stride"]),
+        padding=Pair(*pairs["padding"]),
+        pad_after=Pair(*_pad_after(record, sizes, pairs)),
+        dilation=Pair(*pairs["dilation"]),
+        ch_mult=_multiplier(record, entry, sizes),
+        per_channel=_per_channel(record, entry),
+    )
+
+
+def _sizes(
+    record: Mapping[str, object], name: str, count: int, low: int, default: Sequence[int] | None
+) -> tuple[int, ...]:
+    """A list of so many sizes, each at least `low`."""
+    value = record.get(name)
+    if value is None and default is not None:
+        return tuple(default)
+    if not isinstance(value, (list, tuple)) or len(value) != count:
+        raise ValueError(f"field '{name}' is {value!r}; allowed: a list of {count} whole numbers")
+    return tuple(_number(item, name, low) for item in value)
+
+
+def _number(value: object, name: str, low: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= _LARGEST:
+        raise ValueError(f"field '{name}' holds {value!r}; allowed: whole numbers from {low} to {_LARGEST}")
+    return value
+
+
+def _pad_after(
+    record: Mapping[str, object], sizes: Mapping[str, tuple[int, ...]], pairs: Mapping[str, tuple[int, ...]]
+) -> tuple[int | None, int | None]:
+    """The padding after, as given; where it is missing or null what the output size implies, [h, w]."""
+    if record["wrapper"] in ("transpose_conv_s8", "fully_connected_s8"):
+        return None, None
+    given = record.get("pad_after")
+    if given is not None and given != [None, None]:
+        first, second = _sizes(record, "pad_after", 2, -_LARGEST, None)
+        return first, second
+    implied = [
+        (sizes["out"][axis] - 1) * pairs["stride"][axis - 1]
+        + (sizes["filter"][axis] - 1) * pairs["dilation"][axis - 1]
+        + 1
+        - sizes["in"][axis]
+        - pairs["padding"][axis - 1]
+        for axis in (1, 2)
+    ]
+    return implied[0], implied[1]
+
+
+def _multiplier(record: Mapping[str, object], entry: str, sizes: Mapping[str, tuple[int, ...]]) -> int:
+    if not entry.startswith("depthwise"):
+        return 0
+    if record.get("ch_mult") is not None:
+        return _number(record["ch_mult"], "ch_mult", 1)
+    channels, out = sizes["in"][3], sizes["filter"][3]
+    if out % channels:
+        raise ValueError(f"field 'filter' has {out} channels; allowed: a multiple of the input's {channels}")
+    return out // channels
+
+
+def _per_channel(record: Mapping[str, object], entry: str) -> bool | None:
+    if entry != "fully_connected_s8":
+        return None
+    value = record.get("per_channel")
+    if value is not None and value not in (True, False):
+        raise ValueError(f"field 'per_channel' is {value!r}; allowed: true, false")
+    return bool(value)
+
+
+def _result(found: Route, call: KernelCall, target: Target) -> dict[str, object]:
+    hazards = found.hazards
+    result: dict[str, object] = {
+        "kernel": found.kernel,
+        "chain": list(found.chain),
+        "effective": found.effective,
+        "status": found.status,
+        "buffer_size": found.buffer_size,
+        "buffer_size_2": found.reverse_buffer_size,
+        "hazards": list(dict.fromkeys(hazard.code for hazard in hazards)),
+        "hazard_ids": [hazard.id for hazard in hazards],
+        "why": _why(found, call, target),
+    }
+    return {**result, "reason": found.reason} if found.reason else result
+
+
+def _why(found: Route, call: KernelCall, target: Target) -> list[dict[str, object]]:
+    """Each branch tried, in the order of the C source, with the conditions that failed and their numbers."""
+    values = call.variables()
+    return [
+        {
+            "kernel": branch.kernel,
+            "taken": not failed,
+            "failed": [condition.explain_with(values) for condition in failed],
+            "source": str(branch.origin.source(target.release)),
+        }
+        for branch, failed in found.tried
+    ]
