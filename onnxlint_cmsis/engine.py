@@ -77,8 +77,9 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     """What the reader found wrong, at the node it speaks of."""
     by_label = {node.label: node for node in reversed(graph.nodes)} if graph.problems else {}
     for problem in graph.problems:
-        finding = _file_finding(graph.path, _PROBLEMS[problem.kind], problem.message)
         node = by_label.get(problem.node)
+        text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
+        finding = _file_finding(graph.path, _PROBLEMS[problem.kind], text)
         yield replace(finding, location=node_location(graph.path, node)) if node else finding
 
 

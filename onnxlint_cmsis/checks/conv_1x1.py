@@ -25,4 +25,5 @@ CHECK = RoutingCheck(
         {"arm_convolve_1x1_s8", "arm_convolve_1x1_s4", "arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s4_fast"}
     ),
     scope=FILTER_1X1,
+    told=frozenset({"arm_convolve_1x1_s8", "arm_convolve_1x1_s4"}),
 )

@@ -24,7 +24,7 @@ class NoEntryPoint:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for a layer whose entry point the release lacks."""
-        if not subject.route.kernel:
+        if subject.route.reason:
             yield subject.finding(self.code, self.name, Level.NOTE, f"no kernel: {subject.route.reason}.")
 
 

@@ -30,6 +30,8 @@ class RoutingCheck(NamedTuple):
     """When a miss is worth telling: the layer is of the kernel's kind."""
     variables: tuple[str, ...] = ()
     """Channel counts that may reach the kernel."""
+    told: frozenset[str] = frozenset()
+    """Those of the kernels whose unmet conditions are told; all of them where empty."""
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield at most one finding on one layer and target."""
@@ -90,13 +92,14 @@ class Miss(NamedTuple):
 def misses_of(check: RoutingCheck, subject: Subject) -> Iterator[Miss]:
     """Branches and tiles of this release and instruction set that lead to a wanted kernel, with what failed."""
     taken, values = subject.route, subject.layer.call.variables()
+    told = check.told or check.kernels
     for branch, failed in taken.tried:
-        if branch.kernel in check.kernels and failed and not _same_work(branch.kernel, subject):
+        if branch.kernel in told and failed and not _same_work(branch.kernel, subject):
             yield Miss(branch.kernel, failed, branch.origin)
     for kernel in taken.chain:
         for row in delegations_of(kernel, subject.target.release, subject.target.isa):
             failed = row.when.failures(values)
-            if row.callee in check.kernels and failed:
+            if row.callee in told and failed:
                 yield Miss(row.callee, failed, row.origin)
 
 

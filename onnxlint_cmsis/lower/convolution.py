@@ -48,7 +48,7 @@ def lower_transpose(graph: Graph, node: Node, assume: str) -> Layer | str:
         return shapes
     tensor, weights, shape, filter_shape = shapes
     if node.int("group", 1) != 1 or any(d != 1 for d in node.ints("dilations")):
-        return "CMSIS-NN's transpose convolution has neither groups nor dilation"
+        return f"its group is {node.int('group', 1)} and its dilations {node.ints('dilations') or 1}; both have to be 1"
     kind, assumed = data_type(graph, tensor, weights, assume)
     plane, pads = _transposed_plane(node, shape, filter_shape)
     kernel, stride = pair(filter_shape[2:], 1), pair(node.ints("strides") or (1,) * (len(shape) - 2), 1)

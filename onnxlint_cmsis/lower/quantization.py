@@ -10,7 +10,19 @@ ASSUMPTIONS = ("s8", "s16", "s4")
 _FOUR_BITS = frozenset({"int4", "uint4"})
 _EIGHT_BITS = frozenset({"int8", "uint8"})
 _SIXTEEN_BITS = frozenset({"int16", "uint16"})
-_STORED = frozenset({"DequantizeLinear", "QuantizeLinear", "Identity", "Cast", "Transpose"})
+_STORED = frozenset(
+    {
+        "DequantizeLinear",
+        "QuantizeLinear",
+        "Identity",
+        "Cast",
+        "Transpose",
+        "Reshape",
+        "Flatten",
+        "Squeeze",
+        "Unsqueeze",
+    }
+)
 
 
 def is_quantize(node: Node | None, op_type: str) -> bool:
@@ -27,7 +39,7 @@ def stored_type(graph: Graph, tensor: str) -> str:
 
 
 def weights_behind(graph: Graph, tensor: str) -> Constant | None:
-    """Constant a weight comes from, through Q/DQ, Identity, Cast and Transpose; None where it is computed."""
+    """Constant a weight comes from, through Q/DQ and what only moves it; None where it is computed."""
     for _ in range(len(graph.nodes) + 1):
         if tensor in graph.constants:
             return graph.constants[tensor]
