@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.functions import domain_of
+from onnxlint_cmsis.onnx_graph.shapes import MAX_DIM
 from onnxlint_cmsis.onnx_graph.values import tensor_values
 from onnxlint_cmsis.onnx_graph.walk import subgraphs
 from onnxlint_cmsis.types import Size
@@ -63,7 +64,7 @@ def _evaluate(node: NodeProto, values: Values, table: Table) -> Value | None:
         return None if shape is None else _vector(shape[slice(start, end)])
     fold = FOLDS.get(node.op_type)
     known = [values[name] for name in node.input if name in values]
-    if fold is None or not known or len(known) != len(node.input):
+    if fold is None or len(known) != len(node.input) or len(known) not in ARITY.get(node.op_type, ANY):
         return None
     return fold(node, known)
 
@@ -150,6 +151,11 @@ ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def _sane(value: int) -> Size:
+    """A result that no overflow can have changed."""
+    return value if abs(value) <= MAX_DIM else None
+
+
 def _arithmetic(node: NodeProto, inputs: list[Value]) -> Value | None:
     """Element-wise on equal lengths or with one element; division only where rounding is no question."""
     (shape, first), (other_shape, second) = inputs
@@ -160,7 +166,7 @@ def _arithmetic(node: NodeProto, inputs: list[Value]) -> Value | None:
     operate = ARITHMETIC[node.op_type]
     divides = node.op_type == "Div"
     elements = tuple(
-        None if a is None or b is None or (divides and (a < 0 or b <= 0)) else operate(a, b) for a, b in pairs
+        None if a is None or b is None or (divides and (a < 0 or b <= 0)) else _sane(operate(a, b)) for a, b in pairs
     )
     return (() if shape == other_shape == () else (size,)), elements
 
@@ -179,3 +185,6 @@ FOLDS: dict[str, Fold] = {
     "Div": _arithmetic,
 }
 """Operators that are worked out."""
+ANY = range(1, MAX_ELEMENTS)
+ARITY = {"Identity": (1,), "Cast": (1,), "Gather": (2,), **dict.fromkeys(ARITHMETIC, (2,))}
+"""How many inputs an operator must have to be worked out; a Slice may have up to five."""

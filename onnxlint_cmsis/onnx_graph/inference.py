@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.folding import fold_shapes
+from onnxlint_cmsis.onnx_graph.functions import domain_of
+from onnxlint_cmsis.onnx_graph.guards import hide_dangerous
 from onnxlint_cmsis.onnx_graph.shapes import MAX_DIM
 from onnxlint_cmsis.onnx_graph.surrogates import Rank, standardise
 from onnxlint_cmsis.onnx_graph.walk import all_graphs
@@ -19,7 +21,7 @@ Known = tuple[int, tuple[Size, ...] | None]
 """Element type number and shape."""
 Table = dict[str, Known]
 """What is known of the values of one graph, by their names in it."""
-MAX_ROUNDS = 8
+MAX_ROUNDS = 100
 """How often inference is repeated while it still finds more."""
 
 
@@ -30,9 +32,11 @@ def infer(model: ModelProto) -> list[Table]:
     """
     stated = [_stated(graph) for graph in all_graphs(model.graph)]
     copy = type(model).FromString(model.SerializeToString())
+    versions = {domain_of(o.domain): o.version for o in copy.opset_import}
     for graph in all_graphs(copy.graph):
         _forget_results(graph)
         _forget_impossible(graph)
+        hide_dangerous(graph, versions)
     standardise(copy, lambda _: None)
     tables = _run(copy)
     if tables is None:
@@ -84,17 +88,14 @@ def _forget_impossible(graph: GraphProto) -> None:
 
 
 def _run(model: ModelProto) -> list[Table] | None:
-    """ONNX's inference with and, if that fails, without following shape values; None where both fail."""
+    """ONNX's inference; None where it fails as a whole."""
     from onnx import shape_inference
 
-    data = model.SerializeToString()
-    for data_prop in (True, False):
-        try:
-            inferred = shape_inference.infer_shapes(data, data_prop=data_prop)
-            return [_stated(graph) for graph in all_graphs(inferred.graph)]
-        except Exception:  # noqa: BLE001, S112 - the C++ code raises many kinds, all of which mean: not inferred
-            continue
-    return None
+    try:
+        inferred = shape_inference.infer_shapes(model.SerializeToString())
+        return [_stated(graph) for graph in all_graphs(inferred.graph)]
+    except Exception:  # noqa: BLE001 - the C++ code raises many kinds, all of which mean: not inferred
+        return None
 
 
 def _stated(graph: GraphProto) -> Table:

@@ -53,6 +53,7 @@ SIMPLE: dict[tuple[str, str], Simple] = {
     ("", "iSoftmax"): SAME,
     ("", "iLayerNorm"): SAME,
     ("", "IntegerDiv"): SAME,
+    ("", "LayerNormalization"): SAME,
     ("", "SimplifiedLayerNormalization"): SAME,
     ("", "ImageScaler"): SAME,
     ("", "ParametricSoftplus"): SAME,
@@ -92,7 +93,7 @@ def _surrogate(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | Non
     if not domain:
         from onnx import defs
 
-        if defs.has(node.op_type):
+        if defs.has(node.op_type) and not _unguarded_axis(node):
             return None
     if subgraphs(node) or not node.output:
         return None
@@ -100,6 +101,11 @@ def _surrogate(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | Non
         return SPECIAL[key](node, opset, rank)
     op_type, inputs, attributes, cast = SIMPLE[key]
     return _nodes(node, op_type, inputs, attributes, cast)
+
+
+def _unguarded_axis(node: NodeProto) -> bool:
+    """Whether this is a LayerNormalization that onnx 1.23 may crash on: it uses any axis without a look at the rank."""
+    return node.op_type == "LayerNormalization" and _attribute(node, "axis", -1) != -1
 
 
 def _nodes(node: NodeProto, op_type: str, inputs: tuple[int, ...], keep: tuple[str, ...], cast: int) -> list[NodeProto]:
