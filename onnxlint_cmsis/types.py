@@ -190,7 +190,7 @@ class Finding:
     level: Level
     """note, warning or error."""
     message: str
-    """One complete text; names node, operator, numbers and source."""
+    """What is said: node, operator, numbers, condition."""
     location: Location
     """Where."""
     targets: tuple[str, ...] = ()
@@ -205,3 +205,19 @@ class Finding:
     """C source the statement rests on."""
     properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
     """Further facts for JSON and SARIF."""
+
+    @property
+    def complete(self) -> str:
+        """The message with targets and sources, for readers that show nothing else."""
+        brackets = [f"on {targets_text(self.targets)}"] if self.targets else []
+        brackets += [str(source) for source in self.sources]
+        return f"{self.message} [{'; '.join(brackets)}]" if brackets else self.message
+
+
+def targets_text(labels: tuple[str, ...]) -> str:
+    """Targets with what they share said once: `cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)`."""
+    cpus: dict[str, list[str]] = {}
+    for label in labels:
+        cpu, _, rest = label.partition(", ")
+        cpus.setdefault(rest, []).append(cpu)
+    return ", ".join(f"{', '.join(names)} ({rest})" for rest, names in cpus.items())

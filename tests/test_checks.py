@@ -8,12 +8,11 @@ import pytest
 from onnx import helper, numpy_helper
 
 from models import finished, one_node, qdq
-from onnxlint_cmsis.checks.layers import targets_text
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.table import RULES, rule
 from onnxlint_cmsis.config import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.types import Finding, Freedom, Level
+from onnxlint_cmsis.types import Finding, Freedom, Level, targets_text
 
 
 def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
@@ -71,7 +70,7 @@ def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:
         assert found.resize.layers == ("conv1",)
         assert found.wanted == "depthwise_conv_s8_mult_4"
         assert "ch_mult % 4 == 0" in found.message
-        assert "arm_depthwise_conv_s8.c:" in found.message
+        assert "arm_depthwise_conv_s8.c:" in found.complete
 
 
 def test_what_was_not_measured_is_not_claimed() -> None:
@@ -243,7 +242,7 @@ def test_the_same_finding_on_several_targets_is_one() -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 1, 1)}, strides=[2, 2])
     (found,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
     assert len(found.targets) == 3
-    assert "on cortex-m0, cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)" in found.message
+    assert "on cortex-m0, cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)" in found.complete
 
 
 def test_targets_are_grouped_by_release() -> None:

@@ -100,7 +100,7 @@ def test_github_escapes_so_that_the_runner_reads_the_same(path, node):
     assert match is not None
     assert text.endswith("\n")
     assert decoded(match[2], "\r\n:,") == path
-    assert decoded(match[4], "\r\n") == routing_miss(node=node).message
+    assert decoded(match[4], "\r\n") == routing_miss(node=node).complete
 
 
 def test_github_levels():

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.types import Finding, Level
 
-KERNEL = "arm_fully_connected_per_channel_s8"
-
 
 class PerChannelCheck:
     """Per-channel weights on a release whose only kernel is per tensor."""
@@ -25,13 +23,16 @@ class PerChannelCheck:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for a per-channel layer that would run a per-tensor kernel."""
-        call, taken = subject.layer.call, subject.route
-        if call.entry == "fully_connected_s8" and call.per_channel and taken.kernel and KERNEL not in taken.chain:
-            text = (
-                f"its weights have {call.output_dims.c} scales, and {taken.kernel} takes one; "
-                f"{KERNEL} came with CMSIS-NN 7.0.0."
-            )
+        if concerns(subject):
+            scales = subject.layer.call.output_dims.c
+            text = f"its weights have {scales} scales: {subject.route.reason}."
             yield subject.finding(self.code, self.name, Level.NOTE, text)
+
+
+def concerns(subject: Subject) -> bool:
+    """Tell whether per-channel weights are why a fully connected layer has no kernel."""
+    call, reason = subject.layer.call, subject.route.reason
+    return call.entry == "fully_connected_s8" and bool(call.per_channel) and bool(reason)
 
 
 CHECK = PerChannelCheck()

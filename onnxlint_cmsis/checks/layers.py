@@ -62,15 +62,4 @@ def _merged(found: list[Finding]) -> list[Finding]:
 def _one(group: list[Finding]) -> Finding:
     targets = tuple(dict.fromkeys(label for finding in group for label in finding.targets))
     sources = tuple(dict.fromkeys(source for finding in group for source in finding.sources))
-    brackets = [*([f"on {targets_text(targets)}"] if targets else []), *(str(source) for source in sources)]
-    message = f"{group[0].message} [{'; '.join(brackets)}]" if brackets else group[0].message
-    return replace(group[0], message=message, targets=targets, sources=sources)
-
-
-def targets_text(labels: tuple[str, ...]) -> str:
-    """Targets with what they share said once: `cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)`."""
-    cpus: dict[str, list[str]] = {}
-    for label in labels:
-        cpu, _, rest = label.partition(", ")
-        cpus.setdefault(rest, []).append(cpu)
-    return ", ".join(f"{', '.join(names)} ({rest})" for rest, names in cpus.items())
+    return replace(group[0], targets=targets, sources=sources)

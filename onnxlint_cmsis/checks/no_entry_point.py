@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.types import Finding, Level
 
@@ -24,7 +25,7 @@ class NoEntryPoint:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for a layer whose entry point the release lacks."""
-        if subject.route.reason:
+        if subject.route.reason and not fully_connected_per_channel.concerns(subject):
             yield subject.finding(self.code, self.name, Level.NOTE, f"no kernel: {subject.route.reason}.")
 
 

@@ -23,14 +23,14 @@ def render(run: Run) -> str:
 def file_lines(file: FileResult, run: Run) -> list[str]:
     """The lines of one file: its notes, then its findings."""
     lines = [] if run.quiet else [note_line(file, note, run.color) for note in file.notes]
-    return lines + [finding_line(file, finding, run.color) for finding in file.findings]
+    return lines + [finding_line(file, finding, finding.complete, run.color) for finding in file.findings]
 
 
-def finding_line(file: FileResult, finding: Finding, color: bool) -> str:
-    """`path: CODE level message`."""
+def finding_line(file: FileResult, finding: Finding, text: str, color: bool) -> str:
+    """`path: CODE level text`."""
     level = finding.level.name.lower()
     path, code = paint(printable(file.path), "path", color), paint(finding.code, "code", color)
-    return f"{path}: {code} {paint(level, level, color)} {printable(finding.message)}"
+    return f"{path}: {code} {paint(level, level, color)} {printable(text)}"
 
 
 def note_line(file: FileResult, note: str, color: bool) -> str:

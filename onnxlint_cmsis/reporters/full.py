@@ -8,6 +8,7 @@ from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
+from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
     if not run.quiet:
         yield from (note_line(file, note, run.color) for note in file.notes)
     for finding in file.findings:
-        yield finding_line(file, finding, run.color)
+        yield finding_line(file, finding, finding.message, run.color)
         for label, text in _details(finding):
             yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
 
@@ -52,7 +53,7 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
     if finding.targets:
-        yield "targets", "; ".join(finding.targets)
+        yield "targets", targets_text(finding.targets)
     if finding.taken or finding.wanted:
         yield "kernel", " -> ".join(kernel for kernel in (finding.taken, finding.wanted) if kernel)
     if finding.resize:

@@ -27,7 +27,7 @@ def render(run: Run) -> str:
 
 def _finding(file: FileResult, finding: Finding) -> str:
     title = f"{finding.code} {finding.name}"
-    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, finding.message)
+    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, finding.complete)
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:

@@ -36,7 +36,7 @@ def _suite(file: FileResult) -> str:
 
 def _finding(file: FileResult, finding: Finding) -> str:
     name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
-    level, text = finding.level.name.lower(), finding.message
+    level, text = finding.level.name.lower(), finding.complete
     if finding.level >= file.fail_on:
         body = f"<failure type={_attribute(level)} message={_attribute(text)} />"
     else:

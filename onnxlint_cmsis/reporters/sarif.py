@@ -113,7 +113,7 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             rule_id=finding.code,
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
-            message=om.Message(text=printable(finding.message)),
+            message=om.Message(text=printable(finding.complete)),
             locations=[_location(finding, file, number, run)],
             related_locations=_bytes(finding, file, number, run),
             partial_fingerprints={FINGERPRINT: print_},
