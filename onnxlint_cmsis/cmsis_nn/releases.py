@@ -85,7 +85,7 @@ def _split(text: str) -> tuple[str, list[str]]:
     """The CPU's name and its suffixes in one order; the plus of M0+ belongs to the name."""
     found = [suffix for suffix in _SUFFIXES if suffix in text]
     for suffix in found:
-        text = text.replace(suffix, "")
+        text = text.replace(suffix, "", 1)
     return text, found
 
 
