@@ -86,7 +86,7 @@ def nearest(folder: Path) -> Path | None:
 
 def read(path: Path) -> Layer:
     """The raw values of a configuration file, its keys checked."""
-    values = _section(path) if path.name == PROJECT_FILE else _toml(path)
+    values = _section(path) if path.name == PROJECT_FILE else _toml(path, _text(path))
     if values is None:
         raise ConfigError(f"{path}: it has no [tool.{SECTION}] section")
     layer = Layer(str(path), str(absolute(str(path)).parent), values)
@@ -96,23 +96,33 @@ def read(path: Path) -> Layer:
 
 def _section(path: Path) -> dict[str, object] | None:
     """The tool's section of a pyproject.toml, None where it has none."""
-    tool = _toml(path).get("tool", {})
+    text = _text(path)
+    if SECTION not in text:  # most projects': spare them the parser
+        return None
+    tool = _toml(path, text).get("tool", {})
     section = tool.get(SECTION) if isinstance(tool, dict) else None
     if section is not None and not isinstance(section, dict):
         raise ConfigError(f"{path}: tool.{SECTION} is not a table")
     return section
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dictionary."""
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: it is not UTF-8 at byte {error.start}") from error
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    """The text of a TOML file as a dictionary."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
+        values: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     return values

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".onnx"
 STDIN = "-"
-SKIPPED_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", ".nox", ".tox", ".venv", "venv", "node_modules", "site-packages", "__pycache__"}
-)
-"""Folders a search does not enter unless they are named: other people's models are in there."""
+SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
+"""Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
 
 
 class Found(NamedTuple):
@@ -56,8 +54,12 @@ def _search(folder: str, excluded: Callable[[str], bool]) -> Iterator[str]:
     """Every model file below a folder; links to folders are not followed."""
     for place, folders, files in os.walk(os.path.normpath(folder)):
         here = Path(place)
-        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and not excluded(str(here / name))]
+        folders[:] = [name for name in folders if not _skipped(name) and not excluded(str(here / name))]
         for name in files:
             path = str(here / name)
             if name.lower().endswith(SUFFIX) and not excluded(path):
                 yield path
+
+
+def _skipped(folder: str) -> bool:
+    return folder.startswith(".") or folder in SKIPPED_FOLDERS

@@ -152,6 +152,19 @@ def test_a_path_with_dots_finds_the_file_of_its_own_folder(tmp_path, monkeypatch
     assert Configuration().settings_for("m.onnx").assume == "s4"
 
 
+@pytest.mark.parametrize("content", [b"\xff = 1", b'release = "7.0.0\xff"'])
+def test_a_file_that_is_not_utf8_is_refused(tmp_path, content):
+    (tmp_path / "onnxlint-cmsis.toml").write_bytes(content)
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        Configuration().settings_for(str(tmp_path / "m.onnx"))
+
+
+def test_a_section_that_is_no_table_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool]\nonnxlint-cmsis = 1\n")
+    with pytest.raises(ConfigError, match="onnxlint-cmsis is not a table"):
+        Configuration().settings_for(str(tmp_path / "m.onnx"))
+
+
 def test_named_and_isolated(tmp_path):
     (tmp_path / "onnxlint-cmsis.toml").write_text("assume = 's4'")
     (tmp_path / "other.toml").write_text("assume = 's16'")

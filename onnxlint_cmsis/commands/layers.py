@@ -20,6 +20,8 @@ COLUMNS = (
     "hazards",
 )  # fmt: skip
 NUMBERS = ("macs", "scratch")
+WIDEST = 56
+"""Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
 def run(argv: list[str]) -> int:
@@ -49,12 +51,20 @@ def as_text(rows: list[dict[str, object]]) -> str:
 
 def cell(name: str, value: object) -> str:
     """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known."""
+    if name == "node":
+        return shortened(str(value))
     if isinstance(value, dict):
         return "; ".join(f"{key} {item}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
         separator = "x" if name in ("input", "filter", "output") else ", "
         return separator.join("?" if item is None else str(item) for item in value)
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
+
+
+def shortened(text: str) -> str:
+    """The text, its middle left out where it is too long."""
+    head = WIDEST // 3
+    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"
 
 
 def _rows(path: str, settings: Settings) -> list[dict[str, object]]:

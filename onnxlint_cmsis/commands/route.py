@@ -11,6 +11,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.commands.options import PROGRAM, Parser
 from onnxlint_cmsis.discover import STDIN
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.settings import DEFAULT_TARGET
 
 if TYPE_CHECKING:
@@ -49,12 +50,26 @@ def answer_lines(lines: Iterable[bytes], target: Target) -> int:
         if not line.strip():
             continue
         try:
-            result = answer(json.loads(line), target)
-        except (ValueError, RecursionError) as error:
-            print(f"{PROGRAM}: error: line {number}: {error}", file=sys.stderr)
-            result, code = {"line": number, "error": str(error)}, 2
+            result = answer(_record(line), target)
+        except Exception as error:
+            says = str(error) if isinstance(error, ValueError) else f"internal error: {type(error).__name__}: {error}"
+            print(f"{PROGRAM}: error: line {number}: {printable(says)}", file=sys.stderr)
+            result, code = {"line": number, "error": says}, 2
         sys.stdout.write(json.dumps(result) + "\n")
     return code
+
+
+def _record(line: bytes) -> dict[str, object]:
+    """The JSON object in a line; UsageError where there is none."""
+    try:
+        found = json.loads(line)
+    except RecursionError:
+        raise UsageError("the JSON is nested too deep") from None
+    except ValueError as error:
+        raise UsageError(f"not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError("not a JSON object")
+    return found
 
 
 def _parser() -> Parser:
