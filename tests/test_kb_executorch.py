@@ -106,6 +106,29 @@ def test_windows(oracle: Any, family: str, kind: str, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ["scalar", "dsp", "mve"])
+def test_transposed_convolution(oracle: Any, isa: str) -> None:
+    draw = random.Random(f"tconv{isa}")
+    for _ in range(SHAPES):
+        channels, out = draw.randint(1, 40), draw.randint(1, 20)
+        in_dims = Dims(1, draw.randint(1, 12), draw.randint(1, 12), channels)
+        filter_dims = Dims(out, draw.randint(1, 5), draw.randint(1, 5), channels)
+        stride, padding = Pair(draw.randint(1, 4), draw.randint(1, 4)), Pair(draw.randint(0, 2), draw.randint(0, 2))
+        out_dims = Dims(1, draw.randint(1, 30), draw.randint(1, 30), out)
+        found = ours(KernelCall("transpose_conv_s8", in_dims, filter_dims, out_dims, stride, padding), isa)
+        sizes = {
+            "input_nhwc": shape(in_dims),
+            "filter_nhwc": shape(filter_dims),
+            "padding_hw": pair(padding),
+            "stride_hw": pair(stride),
+            "dilation_hw": [1, 1],
+        }
+        where, kind = backend(oracle, isa), oracle.DataType.A8W8
+        first = oracle.transpose_conv_buffer_size(where, kind, **sizes, output_nhwc=shape(out_dims))
+        assert found.buffer_size == first
+        assert found.reverse_buffer_size == oracle.transpose_conv_reverse_conv_buffer_size(where, kind, **sizes)
+
+
+@pytest.mark.parametrize("isa", ["scalar", "dsp", "mve"])
 def test_fully_connected(oracle: Any, isa: str) -> None:
     draw = random.Random(f"fc{isa}")
     for _ in range(SHAPES):

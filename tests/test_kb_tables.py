@@ -9,7 +9,7 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS, delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, entry_points
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazards_of
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
@@ -171,3 +171,12 @@ def test_the_multiplier_tile_is_the_effective_kernel(
     )
     found = route(call, parse_isa("dsp", release))
     assert (found.chain, found.effective) == (("arm_depthwise_conv_s8",), effective)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
+def test_errors_of_a_kernel_stand_in_the_order_of_its_source(target: Target) -> None:
+    for entry in ENTRIES:
+        for kernel in {name for row in all_hazards() for name in row.kernels}:
+            errors = [row for row in hazards_of(entry, kernel, target) if row.kind == "error" and not row.caller]
+            lines = [row.origin.lines[target.release] for row in errors]
+            assert lines == sorted(lines)

@@ -1,4 +1,4 @@
-"""The general and the 1x1 convolution kernels: groups, dilation, padding after, 16-bit variables."""
+"""The general convolution kernels: groups, dilation, 16-bit variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     Condition,
     all_of,
     any_of,
-    at_least,
     equal,
     greater,
     unequal,
@@ -38,7 +37,6 @@ from onnxlint_cmsis.types import Isa
 _5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _S8 = "arm_convolve_s8"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8", "transpose_conv_s8")
-_PAD_BEFORE = "Put an explicit Pad before the layer."
 
 _GROUPED = unequal(IN_C, FILTER_C)
 _GROUPS = named("groups", IN_C // FILTER_C)
@@ -56,8 +54,6 @@ def _beyond_16_bit(*sizes: Term) -> Condition:
 
 
 _DEF_S8 = {_5_8: 51, _5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
-_DEF_FAST = {_5_8: 53, _5_9: 54, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
-_DEF_1X1 = {"4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S16 = {_5_9: 51, "4.0.0": 51, "4.1.0": 51, "5.0.0": 51, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _BEFORE_GROUPS = {release: _DEF_S8[release] for release in (_5_8, _5_9, "4.0.0", "4.1.0", "5.0.0")}
@@ -153,52 +149,6 @@ HAZARDS = (
         what="The size function answers the 1xN kernel's size for a grouped 1xN layer, but arm_convolve_s8 runs it "
         "and writes past that buffer.",
         way_round="Split the layer into one convolution per group.",
-    ),
-    Hazard(
-        id="conv-1x1-fast-padding-after",
-        kind="wrong",
-        entries=("convolve_s8", "depthwise_s8"),
-        kernels=("arm_convolve_1x1_s8_fast",),
-        origin=_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
-        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
-        evidence="reproduced with the real library on an emulated Cortex-M",
-        what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
-        "in the wrong place.",
-        way_round=_PAD_BEFORE,
-    ),
-    Hazard(
-        id="conv-1x1-padding-after",
-        kind="wrong",
-        entries=("convolve_s8", "depthwise_s8"),
-        kernels=("arm_convolve_1x1_s8",),
-        origin=_at("arm_convolve_1x1_s8", _DEF_1X1),
-        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
-        evidence="reproduced with the real library on an emulated Cortex-M",
-        what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_PAD_BEFORE,
-    ),
-    Hazard(
-        id="conv-1x1-s4-fast-padding-after",
-        kind="wrong",
-        entries=("convolve_s4",),
-        kernels=("arm_convolve_1x1_s4_fast",),
-        origin=_at("arm_convolve_1x1_s4_fast", _DEF_S4),
-        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
-        evidence="read in the source",
-        what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
-        "in the wrong places.",
-        way_round=_PAD_BEFORE,
-    ),
-    Hazard(
-        id="conv-1x1-s4-padding-after",
-        kind="wrong",
-        entries=("convolve_s4",),
-        kernels=("arm_convolve_1x1_s4",),
-        origin=_at("arm_convolve_1x1_s4", _DEF_S4),
-        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
-        evidence="read in the source",
-        what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_PAD_BEFORE,
     ),
     Hazard(
         id="conv-16-bit-sizes",

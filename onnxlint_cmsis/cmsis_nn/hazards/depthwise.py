@@ -38,17 +38,17 @@ def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) ->
     return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas)
 
 
-def _channels(name: str, kernel: str, entry: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Hazard:
+def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
     return Hazard(
         id=name,
         kind="error",
         entries=(entry,),
-        kernels=(kernel,),
-        origin=_at(kernel, lines, isas),
+        kernels=(origin.function,),
+        origin=origin,
         when=unequal(IN_C, OUT_C),
         evidence="read in the source",
-        what="The kernel for channel multiplier 1 returns an argument error where input and output channels differ.",
-        status=-1,
+        what="The kernel for channel multiplier 1 returns an error where input and output channels differ.",
+        status=status,
     )
 
 
@@ -66,11 +66,15 @@ def _outside(name: str, kernel: str, entry: str, lines: dict[str, int], isas: tu
     )
 
 
-_ALL_3X3 = dict.fromkeys((_5_8, _5_9, "4.0.0", *_FROM_4_1), 52)
-_OPT_DEF = dict.fromkeys((_5_8, _5_9, "4.0.0", *_FROM_4_1), 51)
+_RELEASES = (_5_8, _5_9, "4.0.0", *_FROM_4_1)
+_DEF_3X3 = dict.fromkeys(_RELEASES, 52)
+_DEF_OPT = dict.fromkeys(_RELEASES, 51)
+_FROM_4, _FROM_5 = _RELEASES[2:], _FROM_4_1[1:]
 
 HAZARDS = (
-    _channels("dw-3x3-channels-differ", _3X3, "depthwise_s8", {**_ALL_3X3, _5_8: 85}, NOT_MVE),
+    # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
+    _channels("dw-3x3-channels-mismatch", "depthwise_s8", _at(_3X3, {_5_8: 85, _5_9: 85}, NOT_MVE), -3),
+    _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
         kind="error",
@@ -89,17 +93,17 @@ HAZARDS = (
         kind="wrong",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
-        origin=_at(_3X3, _ALL_3X3, NOT_MVE),
+        origin=_at(_3X3, _DEF_3X3, NOT_MVE),
         when=at_least((OUT_W - 1) * STRIDE_W - PAD_W + 1, IN_W),
         evidence="reproduced with the real library on an emulated Cortex-M",
         what="The 3x3 kernel reads the middle column of its window without a test: with a padding of 2 or more on the "
         "right the last column reads past the row.",
         way_round=_PAD_BEFORE,
     ),
-    _channels("dw-opt-channels-differ", _OPT, "depthwise_s8", _OPT_DEF),
-    _outside("dw-opt-window-outside", _OPT, "depthwise_s8", _OPT_DEF, _DSP),
-    _channels("dw-fast-s16-channels-differ", _FAST_S16, "depthwise_s16", dict.fromkeys(("4.0.0", *_FROM_4_1), 51)),
-    _outside("dw-fast-s16-window-outside", _FAST_S16, "depthwise_s16", dict.fromkeys(("4.0.0", *_FROM_4_1), 51), _DSP),
-    _channels("dw-s4-opt-channels-differ", _OPT_S4, "depthwise_s4", dict.fromkeys(_FROM_4_1[1:], 51)),
-    _outside("dw-s4-opt-window-outside", _OPT_S4, "depthwise_s4", dict.fromkeys(_FROM_4_1[1:], 51), NOT_MVE),
+    _channels("dw-opt-channels-differ", "depthwise_s8", _at(_OPT, {"4.0.0": 68, **dict.fromkeys(_FROM_4_1, 67)})),
+    _outside("dw-opt-window-outside", _OPT, "depthwise_s8", _DEF_OPT, _DSP),
+    _channels("dw-fast-s16-channels-differ", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4, 67))),
+    _outside("dw-fast-s16-window-outside", _FAST_S16, "depthwise_s16", dict.fromkeys(_FROM_4, 51), _DSP),
+    _channels("dw-s4-opt-channels-differ", "depthwise_s4", _at(_OPT_S4, dict.fromkeys(_FROM_5, 69))),
+    _outside("dw-s4-opt-window-outside", _OPT_S4, "depthwise_s4", dict.fromkeys(_FROM_5, 51), NOT_MVE),
 )

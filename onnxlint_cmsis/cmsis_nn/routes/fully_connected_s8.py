@@ -19,7 +19,11 @@ WRAPPER = Wrapper(
         Branch(
             "arm_fully_connected_s8",
             equal(PER_CHANNEL, 0),
-            Origin(_FOLDER + "arm_fully_connected_s8.c", "arm_fully_connected_s8", dict.fromkeys(_BEFORE, 0)),
+            Origin(
+                _FOLDER + "arm_fully_connected_s8.c",
+                "arm_fully_connected_s8",
+                {**dict.fromkeys(_BEFORE, 0), "4.0.0": 50},
+            ),
         ),
         Branch(
             "arm_fully_connected_per_channel_s8",

@@ -1,0 +1,68 @@
+"""The 1x1 convolution kernels, which know no padding after."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import any_of, at_least, unequal
+from onnxlint_cmsis.cmsis_nn.names import IN_H, IN_W, OUT_H, OUT_W, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
+
+_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+_PAD_BEFORE = "Put an explicit Pad before the layer."
+
+
+def _at(kernel: str, lines: dict[str, int]) -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines)
+
+
+_DEF_FAST = {_5_8: 53, _5_9: 54, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
+_DEF_1X1 = {"4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
+_DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
+
+HAZARDS = (
+    Hazard(
+        id="conv-1x1-fast-padding-after",
+        kind="wrong",
+        entries=("convolve_s8", "depthwise_s8"),
+        kernels=("arm_convolve_1x1_s8_fast",),
+        origin=_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
+        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
+        "in the wrong place.",
+        way_round=_PAD_BEFORE,
+    ),
+    Hazard(
+        id="conv-1x1-padding-after",
+        kind="wrong",
+        entries=("convolve_s8", "depthwise_s8"),
+        kernels=("arm_convolve_1x1_s8",),
+        origin=_at("arm_convolve_1x1_s8", _DEF_1X1),
+        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
+        way_round=_PAD_BEFORE,
+    ),
+    Hazard(
+        id="conv-1x1-s4-fast-padding-after",
+        kind="wrong",
+        entries=("convolve_s4",),
+        kernels=("arm_convolve_1x1_s4_fast",),
+        origin=_at("arm_convolve_1x1_s4_fast", _DEF_S4),
+        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+        evidence="read in the source",
+        what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
+        "in the wrong places.",
+        way_round=_PAD_BEFORE,
+    ),
+    Hazard(
+        id="conv-1x1-s4-padding-after",
+        kind="wrong",
+        entries=("convolve_s4",),
+        kernels=("arm_convolve_1x1_s4",),
+        origin=_at("arm_convolve_1x1_s4", _DEF_S4),
+        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        evidence="read in the source",
+        what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
+        way_round=_PAD_BEFORE,
+    ),
+)
