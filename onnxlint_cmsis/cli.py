@@ -53,7 +53,9 @@ def _run(command: str, argv: list[str]) -> int:
         return complain(f"{error.filename or 'output'}: {error.strerror or error}")
     except Exception as error:
         if "-v" in argv or "--verbose" in argv:
-            raise
+            import traceback
+
+            traceback.print_exc()
         return complain(f"internal error: {type(error).__name__}: {error}; please report it (-v shows where)")
     return code
 

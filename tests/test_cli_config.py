@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
-import tomllib
 
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.codes import enabled, level_of
@@ -16,6 +16,11 @@ from onnxlint_cmsis.config import ConfigError, Configuration, Layer, make_settin
 from onnxlint_cmsis.globs import Glob
 from onnxlint_cmsis.settings import KEYS, Settings
 from onnxlint_cmsis.types import Isa, Level
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 GOOD = """
 targets = ["cortex-m4", "cortex-m55+nomve"]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from onnxlint_cmsis.checks.table import RULES
 from onnxlint_cmsis.config import Configuration
 from onnxlint_cmsis.settings import KEYS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -139,6 +139,14 @@ def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch
     assert err == f"onnxlint-cmsis: error: internal error: ZeroDivisionError: division by zero; {REPORT_IT}\n"
 
 
+def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
+    monkeypatch.setattr("onnxlint_cmsis.commands.rule.explanation", lambda _rule: 1 / 0)
+    code, _, err = lint(capsys, "rule", "CNN102", "-v")
+    assert code == 2
+    assert "Traceback" in err
+    assert "Traceback" not in lint(capsys, "rule", "CNN102")[2]
+
+
 def test_an_unreadable_file_is_told_even_where_its_rule_does_not_run(capsys):
     code, _, err = lint(capsys, "bad.onnx", "--ignore", "CNN0")
     assert code == 2

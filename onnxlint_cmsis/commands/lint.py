@@ -72,7 +72,6 @@ def _parser() -> Parser:
     add("--show-files", action="store_true", help="print the files that would be linted")
     add("--color", choices=("auto", "always", "never"), default="auto", help="colour the text. Default: auto.")
     add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
-    add("-v", "--verbose", action="store_true", help="tell which configuration each file has; full internal errors")
     add_keys(parser)
     return parser
 

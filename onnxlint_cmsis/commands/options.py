@@ -24,6 +24,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str, description: str, **more: str) -> None:
         program = f"{PROGRAM} {command}".rstrip()
         super().__init__(prog=program, description=description, allow_abbrev=False, **more)  # type: ignore[arg-type]
+        text = "tell standard error more: the configuration of each file, where an internal error happened"
+        self.add_argument("-v", "--verbose", action="store_true", help=text)
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing the usage."""
