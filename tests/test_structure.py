@@ -1,0 +1,122 @@
+"""The shape of the code: which package may import which, what a lint run loads, what the docs say."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "onnxlint_cmsis"
+SHARED = ROOT.parent / "shared"
+
+FLOOR = {
+    "types": 0,
+    "cmsis_nn": 1,
+    "onnx_graph": 1,
+    "dims": 2,
+    "lower": 3,
+    "checks": 4,
+    "globs": 1,
+    "settings": 4,
+    "codes": 5,
+    "suppress": 5,
+    "engine": 6,
+    "layers": 6,
+    "config": 5,
+    "reporters": 5,
+    "commands": 7,
+    "cli": 8,
+    "__main__": 9,
+}
+"""A module may import from its own floor or a lower one; packages on one floor know nothing of each other."""
+
+TWINS = ({"cmsis_nn", "onnx_graph"}, {"cmsis_nn", "dims"}, {"cmsis_nn", "lower"})
+"""Pairs that never meet: geometry knows nothing of CMSIS-NN, and CMSIS-NN nothing of ONNX."""
+
+
+def room(path: Path) -> str:
+    """Package, or module at the top level."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms that a module imports, anywhere in it but for type checking."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("onnxlint_cmsis."):
+            found.add(node.module.split(".")[1])
+        elif isinstance(node, ast.ImportFrom) and node.module == "onnxlint_cmsis":
+            found |= {name.name for name in node.names}
+    return found - {"__version__"}
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_import_runs_upward(path: Path) -> None:
+    here = room(path)
+    if here == "__init__":
+        assert imports(path) == set()
+        return
+    for there in imports(path) & set(FLOOR):
+        assert FLOOR[there] <= FLOOR.get(here, 9), f"{here} imports {there}"
+        assert {here, there} not in TWINS, f"{here} imports {there}"
+
+
+def test_every_room_has_a_floor() -> None:
+    helpers = {"__init__", "atomic", "baseline", "config_file", "config_kinds", "discover", "errors", "keys"}
+    assert {room(path) for path in MODULES} - helpers - set(FLOOR) == set()
+
+
+def test_the_package_never_imports_what_stands_outside() -> None:
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        assert "firmware_check" not in text
+        assert "import tests" not in text
+
+
+def test_only_one_package_touches_protobufs() -> None:
+    for path in MODULES:
+        if room(path) != "onnx_graph":
+            assert "import onnx\n" not in path.read_text(encoding="utf-8"), path
+            assert "from onnx " not in path.read_text(encoding="utf-8"), path
+
+
+def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
+    from models import one_node
+
+    model = tmp_path / "m.onnx"
+    model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    code = (
+        "import sys; from onnxlint_cmsis.cli import main; main(sys.argv[1:]); "
+        "print([name for name in ('onnxruntime', 'sarif_om', 'onnxlint_cmsis.dims.walk') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--isolated", str(model)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
+
+
+def test_docs_are_not_stale() -> None:
+    done = subprocess.run([sys.executable, "scripts/make_docs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the cost vectors in a folder `shared` beside the project")
+def test_the_evidence_table_is_what_the_vectors_say() -> None:
+    script = [sys.executable, "scripts/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
+    assert subprocess.run(script, cwd=ROOT).returncode == 0
