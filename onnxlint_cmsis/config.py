@@ -1,41 +1,22 @@
-"""Configuration: finding the file, reading it, laying the command line over it, resolving it into Settings."""
+"""Configuration: the command line laid over the file, checked and resolved into Settings."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from onnxlint_cmsis import config_kinds
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
-from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.config_file import ConfigError, Layer, absolute, nearest, read, refuse_unknown
 from onnxlint_cmsis.globs import Glob
-from onnxlint_cmsis.settings import KEYS, Key, Settings, Suppression
+from onnxlint_cmsis.keys import KEYS, Key
+from onnxlint_cmsis.settings import Settings, Suppression
 from onnxlint_cmsis.types import Level
 
-OWN_FILE = "onnxlint-cmsis.toml"
-PROJECT_FILE = "pyproject.toml"
-SECTION = "onnxlint-cmsis"
 COMMAND_LINE = "command line"
 ARGUMENTS = "arguments"
 _BY_NAME = {key.name: key for key in KEYS}
 _SELECTION = ("ignore", "extend-select", "extend-ignore")
-
-
-class ConfigError(UsageError):
-    """A configuration that cannot be used; the text names the file, the key and what is allowed."""
-
-
-class Layer(NamedTuple):
-    """Raw values from one place."""
-
-    origin: str
-    """The file, or `command line`."""
-    root: str
-    """Absolute folder that its relative paths start from."""
-    values: dict[str, object]
-    """Key name to raw value."""
 
 
 class Configuration:
@@ -64,74 +45,8 @@ class Configuration:
 def make_settings(**values: Any) -> Settings:
     """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
     layer = Layer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
-    _refuse_unknown(layer)
+    refuse_unknown(layer)
     return resolve_layers((layer,))
-
-
-def absolute(path: str) -> Path:
-    """The path from the root, without `..`, symbolic links left as they are."""
-    return Path(os.path.normpath(Path(path).absolute()))
-
-
-def nearest(folder: Path) -> Path | None:
-    """The configuration file that holds for a folder: its own or the nearest above."""
-    for place in (folder, *folder.parents):
-        own, project = place / OWN_FILE, place / PROJECT_FILE
-        if own.is_file():
-            return own
-        if project.is_file() and _section(project) is not None:
-            return project
-    return None
-
-
-def read(path: Path) -> Layer:
-    """The raw values of a configuration file, its keys checked."""
-    values = _section(path) if path.name == PROJECT_FILE else _toml(path, _text(path))
-    if values is None:
-        raise ConfigError(f"{path}: it has no [tool.{SECTION}] section")
-    layer = Layer(str(path), str(absolute(str(path)).parent), values)
-    _refuse_unknown(layer)
-    return layer
-
-
-def _section(path: Path) -> dict[str, object] | None:
-    """The tool's section of a pyproject.toml, None where it has none."""
-    text = _text(path)
-    if SECTION not in text:  # most projects': spare them the parser
-        return None
-    tool = _toml(path, text).get("tool", {})
-    section = tool.get(SECTION) if isinstance(tool, dict) else None
-    if section is not None and not isinstance(section, dict):
-        raise ConfigError(f"{path}: tool.{SECTION} is not a table")
-    return section
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: it is not UTF-8 at byte {error.start}") from error
-
-
-def _toml(path: Path, text: str) -> dict[str, Any]:
-    """The text of a TOML file as a dictionary."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        values: dict[str, Any] = tomllib.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
-    return values
-
-
-def _refuse_unknown(layer: Layer) -> None:
-    for name in layer.values:
-        if name not in _BY_NAME:
-            raise ConfigError(f"{layer.origin}: unknown key {name!r}; allowed are {', '.join(_BY_NAME)}")
 
 
 def resolve_layers(layers: tuple[Layer, ...]) -> Settings:

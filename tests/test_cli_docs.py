@@ -11,7 +11,7 @@ import pytest
 
 from onnxlint_cmsis.checks.table import RULES
 from onnxlint_cmsis.config import Configuration
-from onnxlint_cmsis.settings import KEYS
+from onnxlint_cmsis.keys import KEYS
 
 if sys.version_info >= (3, 11):
     import tomllib

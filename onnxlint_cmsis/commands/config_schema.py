@@ -6,7 +6,7 @@ import sys
 
 from onnxlint_cmsis.commands.options import Parser
 from onnxlint_cmsis.config_kinds import KINDS
-from onnxlint_cmsis.settings import KEYS, Key
+from onnxlint_cmsis.keys import KEYS, Key
 
 
 def run(argv: list[str]) -> int:

@@ -11,8 +11,8 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.commands.options import PROGRAM, Parser
 from onnxlint_cmsis.discover import STDIN
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.keys import DEFAULT_TARGET
 from onnxlint_cmsis.reporters.plain import printable
-from onnxlint_cmsis.settings import DEFAULT_TARGET
 
 if TYPE_CHECKING:
     import argparse
