@@ -24,7 +24,7 @@ def checker_problem(model: bytes) -> Problem | None:
 
     try:
         checker.check_model(model)
-    except Exception as error:  # noqa: BLE001 - the C++ code raises many kinds, all of which mean: rejected
+    except Exception as error:
         text, _, context = str(error).partition(CONTEXT)
         message = " ".join(text.split()) or type(error).__name__
         if len(message) > MAX_TEXT:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.document import MAX_VALUES, Document
@@ -13,11 +12,26 @@ from onnxlint_cmsis.onnx_graph.graph import Constant
 from onnxlint_cmsis.onnx_graph.shapes import MAX_DIM
 
 if TYPE_CHECKING:
-    from onnx import NodeProto, SparseTensorProto, TensorProto
+    from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto
 
     from onnxlint_cmsis.onnx_graph.graph import Number
 
-Read = Callable[[], "tuple[Number, ...] | None"]
+
+class Reader:
+    """Reads values once, when they are first asked for."""
+
+    __slots__ = ("known", "read")
+
+    def __init__(self, read: Callable[[], tuple[Number, ...] | None]) -> None:
+        self.read: Callable[[], tuple[Number, ...] | None] | None = read
+        self.known: tuple[Number, ...] | None = None
+
+    def __call__(self) -> tuple[Number, ...] | None:
+        """The values, None where they cannot be read."""
+        if self.read is not None:
+            self.known = self.read()
+            self.read = None
+        return self.known
 
 
 def from_tensor(document: Document, key: str, tensor: TensorProto, overridable: bool = False) -> Constant | None:
@@ -25,8 +39,7 @@ def from_tensor(document: Document, key: str, tensor: TensorProto, overridable: 
     shape = tuple(tensor.dims)
     if not sane(shape):
         return None
-    read: Read = cache(partial(document.values, tensor))
-    return Constant(key, elem_name(tensor.data_type), shape, read, overridable)
+    return Constant(key, elem_name(tensor.data_type), shape, Reader(lambda: document.values(tensor)), overridable)
 
 
 def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overridable: bool = False) -> Constant | None:
@@ -34,8 +47,8 @@ def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overrid
     shape = tuple(sparse.dims)
     if not sane(shape):
         return None
-    read: Read = cache(partial(_dense, document, sparse, shape))
-    return Constant(key, elem_name(sparse.values.data_type), shape, read, overridable)
+    reader = Reader(lambda: _dense(document, sparse, shape))
+    return Constant(key, elem_name(sparse.values.data_type), shape, reader, overridable)
 
 
 def from_node(
@@ -45,7 +58,7 @@ def from_node(
     if node.op_type == "Constant":
         return _constant_node(document, node, key)
     source = constants.get(inputs[0]) if inputs else None
-    if source is None or source.overridable and node.op_type != "Identity":
+    if source is None or (source.overridable and node.op_type != "Identity"):
         return None
     if node.op_type == "Identity":
         return Constant(key, source.elem_type, source.shape, source.read, source.overridable)
@@ -57,27 +70,37 @@ def sane(shape: tuple[int, ...]) -> bool:
     return all(0 <= size <= MAX_DIM for size in shape)
 
 
+SINGLE_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Number]]] = {
+    "value_float": ("float32", lambda a: a.f),
+    "value_int": ("int64", lambda a: a.i),
+}
+LIST_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Sequence[Number]]]] = {
+    "value_floats": ("float32", lambda a: a.floats),
+    "value_ints": ("int64", lambda a: a.ints),
+}
+"""Attribute of a Constant node to element type and the way to its value; texts are values nobody here reads."""
+
+
 def _constant_node(document: Document, node: NodeProto, key: str) -> Constant | None:
     """A Constant node's value, in any of the forms its attribute may have."""
-    for a in node.attribute:
-        if a.name == "value" and a.HasField("t"):
-            return from_tensor(document, key, a.t)
-        if a.name == "sparse_value" and a.HasField("sparse_tensor"):
-            return from_sparse(document, key, a.sparse_tensor)
-        if a.name == "value_float":
-            return _of(key, "float32", (), (a.f,))
-        if a.name == "value_int":
-            return _of(key, "int64", (), (a.i,))
-        if a.name == "value_floats":
-            return _of(key, "float32", (len(a.floats),), tuple(a.floats))
-        if a.name == "value_ints":
-            return _of(key, "int64", (len(a.ints),), tuple(a.ints))
-        if a.name in ("value_string", "value_strings"):
-            return _of(key, "string", () if a.name == "value_string" else (len(a.strings),), None)
+    for attribute in node.attribute:
+        if attribute.name == "value" and attribute.HasField("t"):
+            return from_tensor(document, key, attribute.t)
+        if attribute.name == "sparse_value" and attribute.HasField("sparse_tensor"):
+            return from_sparse(document, key, attribute.sparse_tensor)
+        if attribute.name in SINGLE_FORMS:
+            elem_type, read = SINGLE_FORMS[attribute.name]
+            return _known(key, elem_type, (), (read(attribute),))
+        if attribute.name in LIST_FORMS:
+            elem_type, read_all = LIST_FORMS[attribute.name]
+            return _known(key, elem_type, (len(read_all(attribute)),), tuple(read_all(attribute)))
+        if attribute.name in ("value_string", "value_strings"):
+            shape = () if attribute.name == "value_string" else (len(attribute.strings),)
+            return _known(key, "string", shape, None)
     return None
 
 
-def _of(key: str, elem_type: str, shape: tuple[int, ...], values: tuple[Number, ...] | None) -> Constant:
+def _known(key: str, elem_type: str, shape: tuple[int, ...], values: tuple[Number, ...] | None) -> Constant:
     return Constant(key, elem_type, shape, lambda: values)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.onnx_graph import external, source, strip, walk
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.graph import Problem
-from onnxlint_cmsis.onnx_graph.values import decode, tensor_values
+from onnxlint_cmsis.onnx_graph.values import tensor_values
 from onnxlint_cmsis.onnx_graph.wire import Buffer
 
 if TYPE_CHECKING:
@@ -79,12 +79,11 @@ class Document:
 
     def _parse(self) -> ModelProto:
         """Protobuf's reading of the stripped copy."""
-        from google.protobuf.message import DecodeError
         from onnx import ModelProto
 
         try:
-            model = ModelProto.FromString(self.stripped.model)
-        except DecodeError as error:
+            model: ModelProto = ModelProto.FromString(self.stripped.model)
+        except Exception as error:  # protobuf's DecodeError, whose module has no types
             if any(strip.nested_too_deep(self.buffer, node) for node in self.stripped.nodes):
                 raise ModelError("too-deep", strip.TOO_DEEP) from None
             raise ModelError("not-onnx", f"not an ONNX model: protobuf says {error}") from None

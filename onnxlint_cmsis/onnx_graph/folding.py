@@ -73,7 +73,8 @@ def _make_constant(node: NodeProto, value: Value) -> None:
     from onnx import helper
 
     output = node.output[0]
-    tensor = helper.make_tensor(output, INT64, value[0], value[1])
+    known = [size for size in value[1] if size is not None]
+    tensor = helper.make_tensor(output, INT64, value[0], known)
     node.CopyFrom(helper.make_node("Constant", [], [output], value=tensor))
 
 
@@ -109,7 +110,7 @@ def _gather(node: NodeProto, inputs: list[Value]) -> Value | None:
     return index_shape, tuple(data[i] for i in indices if i is not None)
 
 
-def _concat(node: NodeProto, inputs: list[Value]) -> Value | None:
+def _concat(_node: NodeProto, inputs: list[Value]) -> Value | None:
     if any(len(shape) != 1 for shape, _ in inputs):
         return None
     return _vector(tuple(element for _, elements in inputs for element in elements))
@@ -119,7 +120,7 @@ def _axis_zero(node: NodeProto, inputs: list[Value]) -> bool:
     """Whether the axes, an attribute or the second input, are axis 0 alone."""
     given = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), None)
     axes = inputs[1][1] if len(inputs) > 1 else given
-    return axes is None and node.op_type == "Squeeze" or axes in ((0,), (-1,))
+    return (axes is None and node.op_type == "Squeeze") or axes in ((0,), (-1,))
 
 
 def _unsqueeze(node: NodeProto, inputs: list[Value]) -> Value | None:
@@ -135,11 +136,13 @@ def _slice(node: NodeProto, inputs: list[Value]) -> Value | None:
     if len(inputs[0][0]) != 1:
         return None
     attributes = {a.name: tuple(a.ints) for a in node.attribute}
-    given = [v[1] for v in inputs[1:]] or [attributes.get(n) for n in ("starts", "ends", "axes") if n in attributes]
-    if len(given) < 2 or any(v is None or len(v) != 1 or v[0] is None for v in given):
+    stated = [attributes[name] for name in ("starts", "ends", "axes") if name in attributes]
+    limits = [elements[0] if len(elements) == 1 else None for elements in [v[1] for v in inputs[1:]] or stated]
+    if len(limits) not in (2, 3, 4) or None in limits:
         return None
-    start, end, *rest = [v[0] for v in given if v is not None]
-    axis, step = (*rest, *(0, 1)[len(rest) :])
+    start, end = limits[0], limits[1]
+    axis = limits[2] if len(limits) > 2 else 0
+    step = limits[3] if len(limits) > 3 else 1
     return _vector(inputs[0][1][start:end:step]) if axis in (0, -1) and step else None
 
 

@@ -36,8 +36,9 @@ def expand_functions(
     """
     if not model.functions:
         return
-    for holder, ranges in [(model.graph, nodes), *zip(model.functions, functions, strict=False)]:
-        _tag(holder.node, ranges, buffer)
+    _tag(model.graph.node, nodes, buffer)
+    for function, ranges in zip(model.functions, functions, strict=False):
+        _tag(function.node, ranges, buffer)
     known = {domain_of(o.domain): o.version for o in model.opset_import}
     for function in model.functions:
         for opset in function.opset_import:
@@ -102,8 +103,8 @@ class _Expansion:
         if self.made > MAX_NODES:
             raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_NODES} nodes")
         here = f"{label}.{function.name}"
-        names = {formal: actual for formal, actual in zip(function.input, call.input, strict=False)}
-        names |= {formal: "" for formal in function.input[len(call.input) :]}
+        names = dict(zip(function.input, call.input, strict=False))
+        names |= dict.fromkeys(function.input[len(call.input) :], "")
         passed = {
             formal: actual for formal, actual in zip(function.output, call.output, strict=False) if formal in names
         }

@@ -46,25 +46,30 @@ def _required_input_missing(node: NodeProto, versions: dict[str, int]) -> bool:
     return any(not name and i < len(formal) and formal[i].option != optional for i, name in enumerate(node.input))
 
 
-def _huge_attribute(node: NodeProto, versions: dict[str, int]) -> bool:  # noqa: ARG001 - one signature for all rules
+def _huge_attribute(node: NodeProto, _versions: dict[str, int]) -> bool:
     """An integer that is no axis and no size of anything."""
     if node.op_type in DATA_INTS:
         return False
     return any(abs(value) > MAX_INT for a in node.attribute for value in (a.i, *a.ints))
 
 
-def _uneven_split(node: NodeProto, versions: dict[str, int]) -> bool:  # noqa: ARG001
+def _uneven_split(node: NodeProto, _versions: dict[str, int]) -> bool:
     """A Split that says another number of outputs than it has."""
     if node.op_type != "Split":
         return False
     return any(a.name == "num_outputs" and a.i != len(node.output) for a in node.attribute)
 
 
-def _no_equation(node: NodeProto, versions: dict[str, int]) -> bool:  # noqa: ARG001
+def _no_equation(node: NodeProto, _versions: dict[str, int]) -> bool:
     """An Einsum of other characters than an equation has."""
     if node.op_type != "Einsum":
         return False
     return any(a.name == "equation" and not EQUATION.fullmatch(a.s) for a in node.attribute)
+
+
+def _negative_batch(node: NodeProto, _versions: dict[str, int]) -> bool:
+    """A GatherND with fewer than no batch dims."""
+    return node.op_type == "GatherND" and any(a.name == "batch_dims" and a.i < 0 for a in node.attribute)
 
 
 RULES: tuple[Callable[[NodeProto, dict[str, int]], bool], ...] = (
@@ -72,4 +77,5 @@ RULES: tuple[Callable[[NodeProto, dict[str, int]], bool], ...] = (
     _huge_attribute,
     _uneven_split,
     _no_equation,
+    _negative_batch,
 )

@@ -23,6 +23,8 @@ Table = dict[str, Known]
 """What is known of the values of one graph, by their names in it."""
 MAX_ROUNDS = 100
 """How often inference is repeated while it still finds more."""
+MAX_VISITS = 100_000
+"""Nodes that the repetitions may visit in all, for the largest models."""
 
 
 def infer(model: ModelProto) -> list[Table]:
@@ -30,27 +32,33 @@ def infer(model: ModelProto) -> list[Table]:
 
     Shapes that the file states are used where inference cannot tell, and only where they do not contradict it.
     """
-    stated = [_stated(graph) for graph in all_graphs(model.graph)]
+    graphs = list(all_graphs(model.graph))
+    stated = [_stated(graph) for graph in graphs]
     copy = type(model).FromString(model.SerializeToString())
     versions = {domain_of(o.domain): o.version for o in copy.opset_import}
-    for graph in all_graphs(copy.graph):
+    for graph in _graphs(copy, len(graphs)):
         _forget_results(graph)
         _forget_impossible(graph)
         hide_dangerous(graph, versions)
-    standardise(copy, lambda _: None)
-    tables = _run(copy)
+    standardise(copy, _graphs(copy, len(graphs)), lambda _: None)
+    tables = _run(copy, len(graphs))
     if tables is None:
         return stated
-    for _ in range(MAX_ROUNDS):
+    for _ in range(min(MAX_ROUNDS, 8 + MAX_VISITS // (1 + sum(len(graph.node) for graph in graphs)))):
         if _complete(copy, tables) or not _improve(copy, tables, stated):
             break
-        tables = _run(copy) or tables
+        tables = _run(copy, len(graphs)) or tables
     return [_merge_tables(t, s) for t, s in zip(tables, stated, strict=True)]
+
+
+def _graphs(model: ModelProto, count: int) -> list[GraphProto]:
+    """The graphs of a model that is known to have so many."""
+    return [model.graph] if count == 1 else list(all_graphs(model.graph))
 
 
 def _complete(model: ModelProto, tables: list[Table]) -> bool:
     """Whether every value has a shape with all its sizes."""
-    for graph, table in zip(all_graphs(model.graph), tables, strict=True):
+    for graph, table in zip(_graphs(model, len(tables)), tables, strict=True):
         for node in graph.node:
             for name in node.output:
                 shape = table[name][1] if name in table else None
@@ -61,9 +69,9 @@ def _complete(model: ModelProto, tables: list[Table]) -> bool:
 
 def _improve(model: ModelProto, tables: list[Table], stated: list[Table]) -> bool:
     """Add to the copy what helps inference further, in place; True where there was anything."""
-    changed = standardise(model, _ranks(tables))
+    changed = standardise(model, _graphs(model, len(tables)), _ranks(tables))
     changed |= fold_shapes(model.graph, iter(tables), {})
-    added = [_add_stated(g, t, s) for g, t, s in zip(all_graphs(model.graph), tables, stated, strict=True)]
+    added = [_add_stated(g, t, s) for g, t, s in zip(_graphs(model, len(tables)), tables, stated, strict=True)]
     return changed or any(added)
 
 
@@ -87,14 +95,14 @@ def _forget_impossible(graph: GraphProto) -> None:
             del node.attribute[:]
 
 
-def _run(model: ModelProto) -> list[Table] | None:
+def _run(model: ModelProto, count: int) -> list[Table] | None:
     """ONNX's inference; None where it fails as a whole."""
     from onnx import shape_inference
 
     try:
         inferred = shape_inference.infer_shapes(model.SerializeToString())
-        return [_stated(graph) for graph in all_graphs(inferred.graph)]
-    except Exception:  # noqa: BLE001 - the C++ code raises many kinds, all of which mean: not inferred
+        return [_stated(graph) for graph in _graphs(inferred, count)]
+    except Exception:
         return None
 
 

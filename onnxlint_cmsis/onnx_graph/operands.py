@@ -53,37 +53,49 @@ def convolution_weights(graph: Graph) -> Iterator[Problem]:
         places = CONVOLUTIONS.get((node.domain, node.op_type))
         if places is None:
             continue
-        x, w = _shape(graph, node, 0), _shape(graph, node, places[0])
-        if w is not None:
-            found = _convolution(node, x, w, _shape(graph, node, places[1]))
-            if found:
-                yield Problem("invalid", found, node.label)
+        x, w, bias = (_shape(graph, node, place) for place in (0, *places))
+        found = next(_convolution(node, x, w, bias), None) if w is not None else None
+        if found:
+            yield Problem("invalid", found, node.label)
 
 
-def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> str:
-    """What is wrong with one convolution, empty where nothing is."""
+def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> Iterator[str]:
+    """What is wrong with one convolution; what follows the first may follow from it."""
     group, kernel = node.int("group", 1), node.ints("kernel_shape")
-    transposed = node.op_type == "ConvTranspose"
     if len(w) < 3 or (x is not None and len(x) != len(w)):
-        return f"weight has shape {text(w)}, input {text(x)}; allowed are equal ranks from 3"
+        yield f"weight has shape {text(w)}, input {text(x)}; allowed are equal ranks from 3"
+        return
     if group < 1:
-        return f"group is {group}; allowed is 1 and more"
+        yield f"group is {group}; allowed is 1 and more"
+        return
     if kernel and _differ(kernel, w[2:]):
-        return f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
+        yield f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
     channels = x[1] if x is not None else None
-    per_group = None if channels is None else channels // group
-    if channels is not None and channels % group or (transposed and w[0] is not None and w[0] % group):
-        return f"{channels if channels is not None else w[0]} input channels in {group} groups; allowed is a multiple"
-    if transposed and _differ((w[0],), (channels,)):
-        return f"weight has shape {text(w)} for {channels} input channels; allowed is {channels} in axis 0"
-    if not transposed and _differ((w[1],), (per_group,)):
-        return f"weight has shape {text(w)} for {channels} input channels in {group} groups; allowed is {per_group} in axis 1"
-    if not transposed and w[0] is not None and w[0] % group:
-        return f"{w[0]} output channels in {group} groups; allowed is a multiple"
-    filters = w[1] * group if transposed and w[1] is not None else None if transposed else w[0]
+    yield from (_transposed_channels if node.op_type == "ConvTranspose" else _channels)(w, channels, group)
+    filters = w[0]
+    if node.op_type == "ConvTranspose":
+        filters = None if w[1] is None else w[1] * group
     if bias is not None and (len(bias) != 1 or _differ(bias, (filters,))):
-        return f"bias has shape {text(bias)}; allowed is [{'?' if filters is None else filters}]"
-    return ""
+        yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
+
+
+def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [out_c, in_c / group, ...] against the channels of the input."""
+    if channels is not None and channels % group:
+        yield f"{channels} input channels in {group} groups; allowed is a multiple"
+    elif channels is not None and _differ((w[1],), (channels // group,)):
+        per_group = f"{channels} input channels in {group} groups"
+        yield f"weight has shape {text(w)} for {per_group}; allowed is {channels // group} in axis 1"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} output channels in {group} groups; allowed is a multiple"
+
+
+def _transposed_channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [in_c, out_c / group, ...] against the channels of the input."""
+    if _differ((w[0],), (channels,)):
+        yield f"weight has shape {text(w)} for {channels} input channels; allowed is {channels} in axis 0"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} input channels in {group} groups; allowed is a multiple"
 
 
 def product_sizes(graph: Graph) -> Iterator[Problem]:
@@ -101,7 +113,9 @@ def product_sizes(graph: Graph) -> Iterator[Problem]:
                 continue
             a, b = a[:: -1 if node.int("transA") else 1], b[:: -1 if node.int("transB") else 1]
         if not a or not b:
-            yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label)
+            yield Problem(
+                "invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label
+            )
         elif _differ(a[-1:], b[-2:-1] or b):
             found = f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
             yield Problem("invalid", found, node.label)
@@ -147,7 +161,9 @@ def quantization_sizes(graph: Graph) -> Iterator[Problem]:
                 continue
             one_for_all = node.op_type not in PER_AXIS and (zeros or (1,)) == (1,)
             if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
-                found = f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
+                found = (
+                    f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
+                )
                 yield Problem("invalid", found, node.label)
             elif node.op_type in PER_AXIS and not node.int("block_size"):
                 found = _axis(node, _shape(graph, node, 0 if value < 0 else value), scales)
@@ -163,7 +179,9 @@ def _axis(node: Node, shape: Shape | None, scales: Shape) -> str:
     if not -len(shape) <= axis < len(shape):
         return f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
     if _differ(scales, (shape[axis],)):
-        return f"{scales[0]} scales for axis {axis} of {text(shape)}; allowed is one for each element of the axis, or one"
+        return (
+            f"{scales[0]} scales for axis {axis} of {text(shape)}; allowed is one for each element of the axis, or one"
+        )
     return ""
 
 
@@ -195,4 +213,6 @@ def _differ(one: Shape, other: Shape) -> bool:
 
 def text(shape: Shape | None) -> str:
     """A shape for messages: `[1, ?, 3]`."""
-    return "of unknown rank" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    return (
+        "of unknown rank" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    )

@@ -28,7 +28,7 @@ def payload_problem(tensor: TensorProto, payload: Payload | None) -> str:
         return f"has element type {tensor.data_type}; known are 1 to {max(ELEM_TYPES)}"
     if not all(0 <= d <= MAX_DIM for d in dims):
         return f"has dims {dims}; allowed is 0 to {MAX_DIM} in each"
-    if payload is not None and payload.external is not None or tensor.data_location == tensor.EXTERNAL:
+    if (payload is not None and payload.external is not None) or tensor.data_location == tensor.EXTERNAL:
         return ""
     name, bits = ELEM_TYPES[tensor.data_type]
     counts = _counts(tensor) if payload is None else payload.counts

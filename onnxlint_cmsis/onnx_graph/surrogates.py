@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.functions import domain_of
-from onnxlint_cmsis.onnx_graph.walk import all_graphs, subgraphs
+from onnxlint_cmsis.onnx_graph.walk import subgraphs
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
 MICROSOFT, PACT = "com.microsoft", "PACTOps"
 FLOAT, INT32 = 1, 6
@@ -65,11 +65,11 @@ Rank = Callable[[str], "int | None"]
 """Rank of a tensor by its name, None where it is not known (yet)."""
 
 
-def standardise(model: ModelProto, rank: Rank) -> bool:
-    """Put surrogates for the operators that have one, in place; True where there was any."""
+def standardise(model: ModelProto, graphs: list[GraphProto], rank: Rank) -> bool:
+    """Put surrogates for the operators that have one, in place, inner graphs first; True where there was any."""
     versions = {domain_of(o.domain): o.version for o in model.opset_import}
     changed = False
-    for graph in list(all_graphs(model.graph)):
+    for graph in reversed(graphs):
         rewritten: dict[int, list[NodeProto]] = {}
         for position, node in enumerate(graph.node):
             nodes = _surrogate(node, versions.get("", 0), rank)
@@ -131,18 +131,18 @@ def _ints(node: NodeProto, name: str) -> list[int]:
     return next((list(a.ints) or ([a.i] if a.HasField("i") else []) for a in node.attribute if a.name == name), [])
 
 
-def _concat(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto]:
+def _concat(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto]:
     """QLinearConcat(y_scale, y_zero_point, then x, scale, zero_point for each)."""
     return _nodes(node, "Concat", tuple(range(2, len(node.input), 3)), ("axis",), 0)
 
 
-def _gemm(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto]:
+def _gemm(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto]:
     """QGemm(a, a_scale, a_zp, b, b_scale, b_zp, c, y_scale, y_zp): float without y_scale."""
     quantized = len(node.input) > 7 and bool(node.input[7])
     return _nodes(node, "Gemm", (0, 3), ("transA", "transB"), 0 if quantized else FLOAT)
 
 
-def _matmul(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | None:
+def _matmul(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto] | None:
     """FusedMatMul: MatMul after transposing the last two axes of an input."""
     from onnx import helper
 
@@ -172,17 +172,17 @@ def _channels_last(node: NodeProto, op_type: str, keep: tuple[str, ...], axes: i
     return [before, pool, helper.make_node("Transpose", [f"{output}\x01out"], [output], perm=[0, *range(2, axes), 1])]
 
 
-def _average_pool(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | None:
+def _average_pool(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto] | None:
     """QLinearAveragePool, channels first or last."""
     return _channels_last(node, "AveragePool", POOL_ATTRIBUTES, len(_ints(node, "kernel_shape")) + 2)
 
 
-def _global_average_pool(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | None:
+def _global_average_pool(node: NodeProto, _opset: int, rank: Rank) -> list[NodeProto] | None:
     """QLinearGlobalAveragePool, channels first or last."""
     return _channels_last(node, "GlobalAveragePool", (), rank(node.input[0]))
 
 
-def _mean(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | None:
+def _mean(node: NodeProto, opset: int, _rank: Rank) -> list[NodeProto] | None:
     """A mean over the axes of an attribute, which may be a single int."""
     from onnx import helper
 

@@ -48,7 +48,9 @@ def unsorted(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
         yield Problem("invalid", f"is part of a cycle: {path}; a graph has none", cycle[0].label)
     else:
         node, maker = early[0]
-        yield Problem("invalid", f"reads what {maker.label} makes later; nodes come in the order of their data", node.label)
+        yield Problem(
+            "invalid", f"reads what {maker.label} makes later; nodes come in the order of their data", node.label
+        )
 
 
 def find_cycle(graph: Graph) -> list[Node]:
