@@ -293,3 +293,12 @@ def test_rows_are_complete() -> None:
         assert not item.way_round or item.way_round.endswith(".")
         assert set(item.origin.lines) <= set(RELEASES)
         assert (item.status == 0) == (item.kind != "error")
+
+
+@pytest.mark.parametrize(("cpu", "width", "status"), [("m4", 4, 0), ("m4", 5, -3), ("m0", 5, 0), ("m55", 5, 0)])
+def test_legacy_functions_refuse_sizes(cpu: str, width: int, status: int) -> None:
+    call = KernelCall("convolve_HWC_q15_fast", Dims(1, 4, 4, 2), Dims(2, 1, 1, 2), Dims(1, width, width, 2))
+    assert run(call, cpu, "cmsis5-5.9.0").status == status
+    odd = dataclasses.replace(call, input_dims=Dims(1, 4, 4, 3))
+    assert run(odd, cpu, "cmsis5-5.9.0").status == -3
+    assert run(call, cpu, "4.0.0").kernel == ""

@@ -51,6 +51,23 @@ _BASIC, _POOL, _SOFTMAX = "BasicMathFunctions", "PoolingFunctions", "SoftmaxFunc
 _CONCAT, _DENSE, _ACTIVATION = "ConcatenationFunctions", "FullyConnectedFunctions", "ActivationFunctions"
 _LSTM = "LSTMFunctions"
 
+_LEGACY = (
+    "convolve_HWC_q7_fast",
+    "convolve_HWC_q7_fast_nonsquare",
+    "convolve_HWC_q7_RGB",
+    "convolve_1x1_HWC_q7_fast_nonsquare",
+    "convolve_HWC_q15_fast",
+    "convolve_HWC_q15_fast_nonsquare",
+    "depthwise_separable_conv_HWC_q7",
+    "depthwise_separable_conv_HWC_q7_nonsquare",
+)
+"""Functions of CMSIS 5 that refuse some sizes; 4.0.0 dropped them."""
+
+
+def _legacy(name: str, kind: str) -> EntryPoint:
+    return EntryPoint(name, f"arm_{name}", "ConvolutionFunctions", (kind, kind, kind), _5_8, _5_9)
+
+
 ENTRY_POINTS = (
     EntryPoint("avgpool_s8", "arm_avgpool_s8", _POOL, _S8, _5_8),
     EntryPoint("avgpool_s16", "arm_avgpool_s16", _POOL, _S16, _5_9),
@@ -93,6 +110,7 @@ ENTRY_POINTS = (
     EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, _5_8),
     EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, _5_8),
     EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, _5_8),
+    *(_legacy(name, "q15" if "q15" in name else "q7") for name in _LEGACY),
 )
 
 _SIZES: dict[str, tuple[tuple[Term, tuple[str, ...], tuple[Isa, ...]], ...]] = {
@@ -113,7 +131,6 @@ def entry_points(entry: str) -> tuple[EntryPoint, ...]:
 def single_branch(entry: str) -> Wrapper:
     """An entry point as a wrapper with nothing to choose, so that a call is routed like any other."""
     rows = entry_points(entry)
-    absent = f"{rows[0].function} came with {rows[0].since}" if rows else f"no release has arm_{entry}"
     return Wrapper(
         entry=entry,
         function=rows[-1].function if rows else "",
@@ -123,8 +140,16 @@ def single_branch(entry: str) -> Wrapper:
             for row in rows
             for number, releases, isas in _SIZES.get(entry, ())
         ),
-        absent=absent,
+        absent=_absence(entry, rows),
     )
+
+
+def _absence(entry: str, rows: tuple[EntryPoint, ...]) -> str:
+    if not rows:
+        return f"no release has arm_{entry}"
+    if rows[-1].until != RELEASES[-1]:
+        return f"{rows[-1].function} left after {rows[-1].until}"
+    return f"{rows[0].function} came with {rows[0].since}"
 
 
 def _origin(row: EntryPoint, releases: tuple[str, ...], isas: tuple[Isa, ...]) -> Origin:

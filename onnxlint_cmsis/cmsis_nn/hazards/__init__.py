@@ -16,7 +16,15 @@ from onnxlint_cmsis.types import Target
 @cache
 def all_hazards() -> tuple[Hazard, ...]:
     """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
-    from onnxlint_cmsis.cmsis_nn.hazards import convolution, depthwise, one_by_n, one_by_one, others, transpose_conv
+    from onnxlint_cmsis.cmsis_nn.hazards import (
+        convolution,
+        depthwise,
+        legacy,
+        one_by_n,
+        one_by_one,
+        others,
+        transpose_conv,
+    )
 
     return (
         *one_by_n.HAZARDS,
@@ -25,6 +33,7 @@ def all_hazards() -> tuple[Hazard, ...]:
         *depthwise.HAZARDS,
         *transpose_conv.HAZARDS,
         *others.HAZARDS,
+        *legacy.HAZARDS,
     )
 
 
