@@ -31,8 +31,6 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
 
 
 def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, object]:
-    from onnxlint_cmsis.checks.subject import harms
-
     return {
         "node": layer.node.label,
         "op": layer.node.op_type,
@@ -48,7 +46,7 @@ def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, 
         "macs": layer.macs,
         "scratch": taken.buffer_size,
         "classes": _classes(model, layer),
-        "hazards": [hazard.id for hazard in harms(taken)],
+        "hazards": [hazard.id for hazard in taken.hazards],
         "undecided": sorted(taken.undecided),
     }
 

@@ -18,3 +18,4 @@ if [ ! -x .venv/bin/python ]; then
 fi
 . .venv/bin/activate
 python -m pip install --quiet --disable-pip-version-check --editable ".${1:+[$1]}"
+python -m compileall -q onnxlint_cmsis # a shell may forbid writing them later, and start-up takes twice as long without

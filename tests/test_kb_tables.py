@@ -10,7 +10,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS, delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, entry_points
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazards_of
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, parse_isa
+from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, normalise_release, parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
@@ -180,3 +180,10 @@ def test_errors_of_a_kernel_stand_in_the_order_of_its_source(target: Target) -> 
             errors = [row for row in hazards_of(entry, kernel, target) if row.kind == "error" and not row.caller]
             lines = [row.origin.lines[target.release] for row in errors]
             assert lines == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "release"), [("v7.0.0", "7.0.0"), ("5.9.0", "cmsis5-5.9.0"), ("5.8.0", "cmsis5-5.8.0"), ("MAIN", "main")]
+)
+def test_a_release_goes_by_several_names(text: str, release: str) -> None:
+    assert normalise_release(text) == release

@@ -112,11 +112,13 @@ def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_docs_are_not_stale() -> None:
-    done = subprocess.run([sys.executable, "scripts/make_docs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "scripts/make_docs.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the cost vectors in a folder `shared` beside the project")
 def test_the_evidence_table_is_what_the_vectors_say() -> None:
     script = [sys.executable, "scripts/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
-    assert subprocess.run(script, cwd=ROOT).returncode == 0
+    assert subprocess.run(script, cwd=ROOT, check=False).returncode == 0

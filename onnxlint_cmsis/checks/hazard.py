@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.subject import Subject, freedom_text, harms, with_resize
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.types import Finding, Freedom, Level, Resize
 
@@ -23,7 +23,7 @@ class HazardCheck(NamedTuple):
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for each hazard of this kind on one layer and target."""
-        for hazard in harms(subject.route):
+        for hazard in subject.route.hazards:
             if hazard.kind == self.kind:
                 yield _finding(self, subject, hazard)
 
@@ -49,7 +49,7 @@ def repairs(subject: Subject) -> Iterator[tuple[Resize, str]]:
     found = []
     for variable in ("input_dims.c", "ch_mult"):
         for want, route in subject.candidates(variable):
-            if route.kernel and not route.undecided and not harms(route):
+            if route.kernel and not route.undecided and not route.hazards:
                 found.append((subject.resize(variable, want), route.effective))
                 break
     yield from sorted(found, key=lambda pair: pair[0].freedom is Freedom.LOCKED)

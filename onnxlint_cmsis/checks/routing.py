@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from onnxlint_cmsis.checks.evidence import judge
-from onnxlint_cmsis.checks.subject import Subject, freedom_text, harms, with_resize
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -130,7 +130,7 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
 
 def _verdict(check: RoutingCheck, subject: Subject, reached: Reached) -> tuple[Level, str]:
     """Level and sentence on whether the other kernel is the better one here."""
-    harm = harms(reached.route)
+    harm = reached.route.hazards
     if harm:
         return Level.NOTE, f"Do not: with {reached.want}, {_clause(harm[0].what)}"
     after = subject.layer.resized(reached.variable, reached.want)
@@ -139,7 +139,7 @@ def _verdict(check: RoutingCheck, subject: Subject, reached: Reached) -> tuple[L
 
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
     miss = next(misses_of(check, subject), None)
-    if miss is not None and not harms(subject.route):
+    if miss is not None and not subject.route.hazards:
         text = f"runs {subject.route.effective}: {miss.explain(subject)}."
         finding = replace(subject.finding(check.code, check.name, Level.NOTE, text), wanted=miss.kernel)
         yield _cited(finding, subject, miss)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.onnx_graph.graph import Graph
 from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Target
@@ -79,11 +78,6 @@ class Subject:
         from onnxlint_cmsis.checks.freedom import resize
 
         return resize(self.model.dimensions, self.layer, variable, want)
-
-
-def harms(taken: Route) -> tuple[Hazard, ...]:
-    """Hazards of a route that the model's shape causes; buffers that a runtime has to provide are not its matter."""
-    return tuple(hazard for hazard in taken.hazards if not hazard.caller)
 
 
 def with_resize(finding: Finding, change: Resize, wanted: str) -> Finding:

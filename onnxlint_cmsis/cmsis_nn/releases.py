@@ -32,7 +32,7 @@ _SUFFIXES = ("+nodsp", "+nomve")
 
 
 def normalise_release(text: str) -> str:
-    """`v7.0.0` and `7.0.0` name one release.
+    """`v7.0.0` and `7.0.0` name one release, `5.9.0` and `cmsis5-5.9.0` another.
 
     Raises:
         ValueError: the release is not one of RELEASES.
@@ -41,6 +41,8 @@ def normalise_release(text: str) -> str:
     release = text.strip().lower()
     if release.startswith("v") and release[1:2].isdigit():
         release = release[1:]
+    if f"cmsis5-{release}" in RELEASES:
+        release = f"cmsis5-{release}"
     if release not in RELEASES:
         raise ValueError(f"CMSIS-NN release '{text}' is not known; allowed: {', '.join(RELEASES)}")
     return release
