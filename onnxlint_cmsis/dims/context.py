@@ -240,8 +240,12 @@ class Context:
         return self.variables.product(factors, self.label)
 
     def layer(self, weights: int, decides: Iterable[Dimension], reads: Iterable[Dimension]) -> None:
-        """Note what the constant weights at an input decide and read; nothing where they are not constant."""
-        if self.is_constant(weights):
+        """Note what the constant weights at an input decide and read.
+
+        Nothing where they are not constant, or where everything is, so that the node only computes weights.
+        """
+        given = [position for position in range(len(self.node.inputs)) if self.has(position)]
+        if self.is_constant(weights) and not all(map(self.is_constant, given)):
             self.layers.append(LayerDims(self.node.index, tuple(decides), tuple(reads)))
 
     def size(self, dimension: Dimension) -> Size:

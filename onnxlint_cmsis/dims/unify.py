@@ -127,7 +127,10 @@ def _split(variables: Variables, atom: Dimension, size: int, label: str) -> Pair
     leaf.binding = Concat(halves)
     for half in halves:
         half.inner = True
-    return variables.product((halves[0], *inner), label), variables.product((halves[1], *inner), label)
+        if inner and half.size == 1:
+            variables.pin(half, label, "one block of several")
+    first, second = ([half, *inner] if half.size != 1 or not inner else inner for half in halves)
+    return variables.product(first, label), variables.product(second, label)
 
 
 def align(variables: Variables, left: Sequence[Dimension], right: Sequence[Dimension], label: str) -> list[Pair]:

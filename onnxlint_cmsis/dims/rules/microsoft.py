@@ -49,10 +49,10 @@ def qlinear_pool(node: Node, context: Context) -> None:
 
 
 def qlinear_softmax(node: Node, context: Context) -> None:
-    """Softmax as of the opset that the attribute names."""
+    """Which axes it mixes depends on the opset that an attribute names; all are locked."""
     axes = context.need(0)
     elementwise.same_as(context, 0, axes)
-    context.pin_all(axes[1:] if len(axes) > 1 else axes, f"{node.op_type} mixes this axis")
+    context.pin_all(axes, f"{node.op_type} mixes this axis")
 
 
 def dynamic_quantize_matmul(_node: Node, context: Context) -> None:

@@ -41,6 +41,9 @@ def _expanded(context: Context, axis: Dimension | None, element: Element) -> Dim
 def _spread(context: Context, axis: Dimension | None, wanted: Dimension) -> Dimension:
     if axis is None or find(axis) is find(wanted):
         return wanted
+    if context.size(axis) not in (1, None) and context.size(axis) == context.size(wanted):
+        context.tie(axis, wanted)
+        return wanted
     context.pin(axis, "an axis is repeated by Expand")
     if context.size(axis) != 1:
         context.pin(wanted, "Expand of an axis of symbolic size")

@@ -81,7 +81,7 @@ def slice_(_node: Node, context: Context) -> None:
     """Pieces before, taken and after, along every sliced axis."""
     axes = context.need(0)
     starts, ends = context.ints_of("starts", 1), context.ints_of("ends", 2)
-    chosen = context.ints_of("axes", 3, tuple(range(len(starts or ends or ()))))
+    chosen = context.ints_of("axes", 3, None if starts is None else tuple(range(len(starts))))
     steps = context.ints(4) if context.has(4) else (1,) * len(chosen or ())
     if chosen is None:
         raise NotFollowedError("the axes to slice are computed at run time")
