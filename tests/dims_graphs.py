@@ -81,7 +81,8 @@ class Builder:
             [helper.make_value_info(name, onnx.TypeProto()) for name in outputs],
             self.initializers,
         )
-        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        domains = sorted({node.domain for node in self.nodes} - {""})
+        opsets = [helper.make_opsetid("", self.opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         inferred = onnx.shape_inference.infer_shapes(model)
         if all(output.type.WhichOneof("value") for output in inferred.graph.output):

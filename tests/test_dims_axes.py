@@ -76,7 +76,7 @@ def test_symbolic_sizes_have_no_indices() -> None:
         placement(leaf(None, 0), {})
 
 
-def axes(depth: int = 2) -> st.SearchStrategy[Axis]:
+def axes() -> st.SearchStrategy[Axis]:
     simple = st.builds(leaf, st.integers(1, 4), st.integers(0, 3)).map(lambda one: leaf(one.leaf % 3 + 2, one.leaf))
     return st.recursive(
         simple,
@@ -87,7 +87,7 @@ def axes(depth: int = 2) -> st.SearchStrategy[Axis]:
     )
 
 
-def cells(axis: Axis, path: tuple[tuple[int, int], ...] = ()) -> list[frozenset[tuple[int, int]]]:
+def cells(axis: Axis) -> list[frozenset[tuple[int, int]]]:
     """For each index, the (leaf, lane) pairs it belongs to, by running the structure."""
     if axis.form is Form.LEAF:
         return [frozenset({(axis.leaf, lane)}) for lane in range(axis.size or 0)]

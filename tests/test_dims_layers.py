@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dims_graphs import Builder, freedom, labels, prove
 from onnx import TensorProto
 
+from dims_graphs import Builder, freedom, labels, prove
 from onnxlint_cmsis.dims.classes import Dimensions
 
 
@@ -43,7 +43,8 @@ def test_a_chain_of_convolutions() -> None:
     assert reasons(dimensions, "x", 1) == ["graph input x"]
     assert reasons(dimensions, result, 1) == [f"graph output {result}"]
     assert dimensions.class_of("stem_0", 2) is None
-    assert reasons(dimensions, "stem_0", 2) == ["stem: Conv computes along this axis", "head: Conv computes along this axis"]
+    expected = [f"{name}: Conv computes along this axis" for name in ("stem", "head")]
+    assert reasons(dimensions, "stem_0", 2) == expected
     members = dimensions.class_of("stem_0", 1).members
     assert members == (("c0", 0), ("c1", 0), ("stem_0", 1), ("relu1_0", 1), ("c2", 1))
 

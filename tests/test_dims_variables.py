@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from onnxlint_cmsis.dims.axes import Resolver, text
@@ -190,7 +192,7 @@ def test_too_many_parts_are_locked_not_followed(world: World) -> None:
 def test_long_chains_need_no_recursion() -> None:
     world = World()
     chain = [Dimension(4) for _ in range(50_000)]
-    for first, second in zip(chain, chain[1:], strict=False):
+    for first, second in pairwise(chain):
         world.tie(first, second)
     assert find(chain[0]) is find(chain[-1])
     nested = Dimension(2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.dims.rules.control import CONTROL
+from onnxlint_cmsis.dims.rules.convolutions import CONVOLUTIONS
 from onnxlint_cmsis.dims.rules.elementwise import ELEMENTWISE
-from onnxlint_cmsis.dims.rules.layers import LAYERS
 from onnxlint_cmsis.dims.rules.microsoft import MICROSOFT
 from onnxlint_cmsis.dims.rules.mixing import MIXING
 from onnxlint_cmsis.dims.rules.pact import PACT
+from onnxlint_cmsis.dims.rules.products import PRODUCTS
 from onnxlint_cmsis.dims.rules.quantize import QUANTIZE
 from onnxlint_cmsis.dims.rules.resizing import RESIZING
 from onnxlint_cmsis.dims.rules.rule import Rule
@@ -15,7 +16,18 @@ from onnxlint_cmsis.dims.rules.shaping import SHAPING
 from onnxlint_cmsis.dims.rules.slicing import SLICING
 
 RULES: dict[str, dict[str, Rule]] = {
-    "": {**PACT, **ELEMENTWISE, **LAYERS, **MIXING, **QUANTIZE, **SHAPING, **SLICING, **RESIZING, **CONTROL},
+    "": {
+        **PACT,
+        **ELEMENTWISE,
+        **CONVOLUTIONS,
+        **PRODUCTS,
+        **MIXING,
+        **QUANTIZE,
+        **SHAPING,
+        **SLICING,
+        **RESIZING,
+        **CONTROL,
+    },
     "com.microsoft": MICROSOFT,
     "PACTOps": PACT,
 }

@@ -22,6 +22,17 @@ def same_as(context: Context, position: int, axes: Axes) -> None:
     context.tie_all(context.output(position, [context.size(axis) for axis in axes]), axes)
 
 
+def per_channel(context: Context, position: int, channels: Dimension) -> None:
+    """An input that holds one number per channel, or a single one for all."""
+    axes = context.input(position)
+    if axes is None or not axes:
+        return
+    if len(axes) != 1:
+        raise NotFollowedError(f"input {context.node.inputs[position]} has rank {len(axes)} where 0 or 1 is allowed")
+    if context.size(axes[0]) != 1 or context.size(channels) == 1:
+        context.tie(axes[0], channels)
+
+
 def undefined_somewhere(node: Node, context: Context) -> None:
     """Same axes, but a lane that holds a filler may become NaN or infinite."""
     unary(node, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.dims.context import Context, NotFollowedError
-from onnxlint_cmsis.dims.rules import elementwise, layers, mixing
+from onnxlint_cmsis.dims.rules import convolutions, elementwise, mixing, products
 from onnxlint_cmsis.dims.rules.quantize import quantize
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.dims.rules.slicing import join
@@ -12,7 +12,7 @@ from onnxlint_cmsis.onnx_graph.graph import Node
 
 def fused_conv(_node: Node, context: Context) -> None:
     """Convolution, then an optional sum of the same shape (input 3), then an activation."""
-    layers.convolution(context, 0, 1, (2,))
+    convolutions.convolution(context, 0, 1, (2,))
     if context.has(3):
         elementwise.same_as(context, 0, context.need(3))
 
@@ -21,14 +21,14 @@ def qlinear_conv(node: Node, context: Context) -> None:
     """As ONNX's, unless the channels are last."""
     if node.int("channels_last"):
         raise NotFollowedError("QLinearConv with channels last is not followed")
-    layers.convolution(context, 0, 3, (4, 5, 8))
+    convolutions.convolution(context, 0, 3, (4, 5, 8))
 
 
 def qgemm(_node: Node, context: Context) -> None:
     """A, scale, zero-point, B, scale, zero-point, C, scale, zero-point: B's and C may be per column."""
-    columns = layers.gemm(context, 0, 3, 6)
+    columns = products.gemm(context, 0, 3, 6)
     for position in (4, 5):
-        layers.per_channel(context, position, columns)
+        elementwise.per_channel(context, position, columns)
 
 
 def qlinear_binary(_node: Node, context: Context) -> None:
@@ -57,10 +57,10 @@ def qlinear_softmax(node: Node, context: Context) -> None:
 
 def dynamic_quantize_matmul(_node: Node, context: Context) -> None:
     """A in float, B, its scale, its zero-point, bias; A's range is taken over all lanes."""
-    columns = layers.matmul(context, 0, 1)[1]
+    columns = products.matmul(context, 0, 1)[1]
     for position in (2, 3, 4):
         if columns is not None:
-            layers.per_channel(context, position, columns)
+            elementwise.per_channel(context, position, columns)
     context.pin_all(
         context.need(0), "the quantization range is taken over all lanes, and a filled one need not be zero"
     )
@@ -68,11 +68,11 @@ def dynamic_quantize_matmul(_node: Node, context: Context) -> None:
 
 def matmul_integer_to_float(_node: Node, context: Context) -> None:
     """A, B, scales, zero-points, bias."""
-    rows, columns = layers.matmul(context, 0, 1)
+    rows, columns = products.matmul(context, 0, 1)
     for axis, positions in ((rows, (2, 4)), (columns, (3, 5, 6))):
         for position in positions:
             if axis is not None:
-                layers.per_channel(context, position, axis)
+                elementwise.per_channel(context, position, axis)
 
 
 def bias_gelu(_node: Node, context: Context) -> None:
@@ -83,7 +83,7 @@ def bias_gelu(_node: Node, context: Context) -> None:
 MICROSOFT: dict[str, Rule] = {
     "FusedConv": fused_conv,
     "QLinearConv": qlinear_conv,
-    "FusedGemm": layers.plain_gemm,
+    "FusedGemm": products.plain_gemm,
     "QGemm": qgemm,
     **per_name("QLinearAdd QLinearMul", qlinear_binary),
     **per_name("QLinearLeakyRelu QLinearSigmoid", elementwise.unary),

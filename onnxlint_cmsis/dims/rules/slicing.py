@@ -144,9 +144,9 @@ def gather(node: Node, context: Context) -> None:
     indices = context.ints(1)
     middle = list(places)
     if len(places) == 1 and indices and _is_run(context, indices, axes[axis]):
-        middle = cut(context, axes[axis], indices[0], indices[-1] + 1)[1]
+        before, middle, _ = cut(context, axes[axis], indices[0], indices[-1] + 1)
         context.tie(places[0], middle[0])
-        context.pin(middle[0], "Gather lists these indices one by one")
+        context.pin_all((*before, *middle), "Gather lists these indices one by one")
     else:
         context.pin(axes[axis], "elements are picked by index")
     made = [*axes[:axis], *middle, *axes[axis + 1 :]]

@@ -1,9 +1,9 @@
-"""Operators with weights: convolutions, Gemm, MatMul and their integer forms, numbers per channel."""
+"""Convolutions in all their forms, and normalisation with numbers per channel."""
 
 from __future__ import annotations
 
 from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.dims.rules.elementwise import broadcast_axis, same_as
+from onnxlint_cmsis.dims.rules.elementwise import per_channel, same_as
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.dims.variables import Dimension
 from onnxlint_cmsis.onnx_graph.graph import Node
@@ -63,17 +63,6 @@ def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_out
     context.pin_all(result[2:], f"{operator} computes along this axis")
 
 
-def per_channel(context: Context, position: int, channels: Dimension) -> None:
-    """An input that holds one number per channel, or a single one for all."""
-    axes = context.input(position)
-    if axes is None or not axes:
-        return
-    if len(axes) != 1:
-        raise NotFollowedError(f"input {context.node.inputs[position]} has rank {len(axes)} where 0 or 1 is allowed")
-    if context.size(axes[0]) != 1 or context.size(channels) == 1:
-        context.tie(axes[0], channels)
-
-
 def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) -> Dimension:
     """Output channels of a depthwise convolution; its `group` attribute names the input channels."""
     rows = kernel[0]
@@ -130,66 +119,6 @@ def _share(context: Context, channels: Dimension, group: int) -> int:
     return total // group
 
 
-def matmul(context: Context, left: int, right: int) -> tuple[Dimension | None, Dimension | None]:
-    """Matrix product of two inputs; returns the result's rows and columns, None where an input is a vector.
-
-    With constants on one side, they are the weights. Two run-time inputs mix what they contract.
-    """
-    first, second = context.need(left), context.need(right)
-    if not first or not second:
-        raise NotFollowedError("a matrix product of a scalar")
-    rows = first[-2] if len(first) > 1 else None
-    columns = second[-1] if len(second) > 1 else None
-    contracted = first[-1], second[-2] if len(second) > 1 else second[-1]
-    context.tie(*contracted)
-    if context.is_constant(right):
-        context.layer(right, [columns] if columns is not None else [], [contracted[1]])
-    elif context.is_constant(left):
-        context.layer(left, [rows] if rows is not None else [], [contracted[0]])
-    else:
-        context.pin(contracted[0], "a product of two run-time tensors sums over this axis")
-    batch = _batch(context, first[:-2], second[:-2])
-    made = [*batch, *(axis for axis in (rows, columns) if axis is not None)]
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
-    return rows, columns
-
-
-def _batch(context: Context, first: Axes, second: Axes) -> list[Dimension]:
-    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    alone = len(longer) - len(shorter)
-    return [*longer[:alone], *(broadcast_axis(context, pair) for pair in zip(longer[alone:], shorter, strict=True))]
-
-
-def gemm(context: Context, left: int, right: int, bias: int | None) -> Dimension:
-    """`A' B' + C` with optional transposition of A and B; returns the output columns."""
-    first, second = context.need(left), context.need(right)
-    if len(first) != 2 or len(second) != 2:
-        raise NotFollowedError(f"Gemm of ranks {len(first)} and {len(second)} where 2 is allowed")
-    rows, inner = first[::-1] if context.node.int("transA") else first
-    depth, columns = second[::-1] if context.node.int("transB") else second
-    context.tie(inner, depth)
-    if context.is_constant(right):
-        context.layer(right, [columns], [depth])
-    elif context.is_constant(left):
-        context.layer(left, [rows], [inner])
-    else:
-        context.pin(inner, "a product of two run-time tensors sums over this axis")
-    context.tie_all(context.output(0, [context.size(rows), context.size(columns)]), (rows, columns))
-    if bias is not None and context.has(bias):
-        _gemm_bias(context, context.need(bias), (rows, columns))
-    return columns
-
-
-def _gemm_bias(context: Context, bias: Axes, result: Axes) -> None:
-    """C is broadcast to the result, never the other way round."""
-    if len(bias) > 2:
-        raise NotFollowedError(f"C of Gemm has rank {len(bias)} where at most 2 is allowed")
-    if all(context.size(axis) == 1 for axis in bias):
-        return
-    for axis, target in zip(bias[::-1], result[::-1], strict=False):
-        broadcast_axis(context, (target, axis))
-
-
 def conv(_node: Node, context: Context) -> None:
     """Conv."""
     convolution(context, 0, 1, (2,))
@@ -210,35 +139,6 @@ def qlinear_conv(_node: Node, context: Context) -> None:
     convolution(context, 0, 3, (4, 5, 8))
 
 
-def plain_matmul(_node: Node, context: Context) -> None:
-    """MatMul."""
-    matmul(context, 0, 1)
-
-
-def matmul_integer(_node: Node, context: Context) -> None:
-    """MatMulInteger: zero-points per row of A and per column of B."""
-    quantized_matmul(context, 0, 1, (2,), (3,))
-
-
-def qlinear_matmul(_node: Node, context: Context) -> None:
-    """QLinearMatMul: scales and zero-points per row of A and per column of B."""
-    quantized_matmul(context, 0, 3, (1, 2), (4, 5))
-
-
-def quantized_matmul(context: Context, left: int, right: int, rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
-    """Matrix product with numbers per row of A and per column of B."""
-    made = matmul(context, left, right)
-    for positions, axis in ((rows, made[0]), (columns, made[1])):
-        for position in positions:
-            if axis is not None:
-                per_channel(context, position, axis)
-
-
-def plain_gemm(_node: Node, context: Context) -> None:
-    """Gemm."""
-    gemm(context, 0, 1, 2)
-
-
 def channel_numbers(node: Node, context: Context) -> None:
     """BatchNormalization, InstanceNormalization: every further input holds a number per channel (axis 1)."""
     axes = context.need(0)
@@ -253,14 +153,10 @@ def channel_numbers(node: Node, context: Context) -> None:
         raise NotFollowedError("BatchNormalization in training mode")
 
 
-LAYERS: dict[str, Rule] = {
+CONVOLUTIONS: dict[str, Rule] = {
     "Conv": conv,
     "ConvTranspose": conv_transpose,
     "ConvInteger": conv_integer,
     "QLinearConv": qlinear_conv,
-    "Gemm": plain_gemm,
-    "MatMul": plain_matmul,
-    "MatMulInteger": matmul_integer,
-    "QLinearMatMul": qlinear_matmul,
     **per_name("BatchNormalization InstanceNormalization", channel_numbers),
 }
