@@ -84,8 +84,7 @@ class Document:
         try:
             model: ModelProto = ModelProto.FromString(self.stripped.model)
         except Exception as error:  # protobuf's DecodeError, whose module has no types
-            if any(strip.nested_too_deep(self.buffer, node) for node in self.stripped.nodes):
-                raise ModelError("too-deep", strip.TOO_DEEP) from None
+            strip.explain_rejection(self.buffer, self.stripped.nodes)
             raise ModelError("not-onnx", f"not an ONNX model: protobuf says {error}") from None
         if not self.stripped.has_graph or not (model.ir_version or model.opset_import):
             raise ModelError(

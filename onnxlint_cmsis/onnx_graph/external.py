@@ -21,15 +21,15 @@ class ExternalError(Exception):
     """External data that are refused or missing."""
 
 
-def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> External | None:
-    """Where a tensor's external values are; a Problem and None where they cannot or must not be read."""
+def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> External:
+    """Where a tensor's external values are; a Problem and no location where they cannot or must not be read."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     try:
         place = External(entries.get("location", ""), _number(entries, "offset", 0), _number(entries, "length", -1))
         _check(place, tensor, model_path)
     except ExternalError as error:
         problems.append(Problem("external", f"tensor `{tensor.name}`: external data {error}"))
-        return None
+        return External("", 0, 0)
     return place
 
 

@@ -10,7 +10,7 @@ from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
 from onnxlint_cmsis.onnx_graph.graph import Body, Constant, Graph, Node, Problem, Tensor
 from onnxlint_cmsis.onnx_graph.payloads import payload_problem
-from onnxlint_cmsis.onnx_graph.strip import Range, subgraph_nodes
+from onnxlint_cmsis.onnx_graph.strip import Range, inner_nodes
 from onnxlint_cmsis.onnx_graph.walk import attribute_tensors, subgraphs
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Flattener:
         """Byte ranges of the nodes of a node's subgraphs."""
         if not count:
             return []
-        found = subgraph_nodes(self.document.buffer, where) if where != UNKNOWN_RANGE else []
+        found = inner_nodes(self.document.buffer, where) if where != UNKNOWN_RANGE else []
         return found if len(found) == count else [[] for _ in range(count)]
 
     def _metadata(self, node: NodeProto, index: int, path: str, where: Range) -> tuple[Range, str]:

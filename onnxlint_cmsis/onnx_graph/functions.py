@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.graph import Problem
-from onnxlint_cmsis.onnx_graph.strip import Range, subgraph_nodes
+from onnxlint_cmsis.onnx_graph.strip import Range, inner_nodes
 from onnxlint_cmsis.onnx_graph.walk import subgraphs
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _tag(nodes: Iterable[NodeProto], ranges: list[Range], buffer: Buffer) -> Non
         node.metadata_props.add(key=RANGE_KEY, value=f"{offset},{length}")
         inner = [graph for _, graph in subgraphs(node)]
         if inner:
-            for graph, inner_ranges in zip(inner, subgraph_nodes(buffer, (offset, length)), strict=False):
+            for graph, inner_ranges in zip(inner, inner_nodes(buffer, (offset, length)), strict=False):
                 _tag(graph.node, inner_ranges, buffer)
 
 

@@ -70,7 +70,7 @@ def _complete(model: ModelProto, tables: list[Table]) -> bool:
 def _improve(model: ModelProto, tables: list[Table], stated: list[Table]) -> bool:
     """Add to the copy what helps inference further, in place; True where there was anything."""
     changed = standardise(model, _graphs(model, len(tables)), _ranks(tables))
-    changed |= fold_shapes(model.graph, iter(tables), {})
+    changed |= fold_shapes(model.graph, iter(tables))
     added = [_add_stated(g, t, s) for g, t, s in zip(_graphs(model, len(tables)), tables, stated, strict=True)]
     return changed or any(added)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.wire import Buffer, WireError, fields, length_delimited, varint, varints
 
@@ -103,17 +106,38 @@ def strip(buffer: Buffer) -> Stripped:
     Raises ModelError (`not-onnx`, `too-deep`).
     """
     out = Stripped()
-    try:
+    with _damage_explained(buffer):
         out.model = _rewrite(buffer, (0, len(buffer)), "model", out, 0)
+    return out
+
+
+@contextmanager
+def _damage_explained(buffer: Buffer) -> Iterator[None]:
+    """Turn what the wire format's reader raises into a ModelError (`not-onnx`)."""
+    try:
+        yield
     except IndexError:
         raise ModelError("not-onnx", f"not an ONNX model: it ends inside a field, at byte {len(buffer)}") from None
     except WireError as error:
         raise ModelError("not-onnx", f"not an ONNX model: {error}") from None
-    return out
 
 
-def subgraph_nodes(buffer: Buffer, node: Range) -> list[list[Range]]:
-    """Byte ranges of the nodes of each subgraph that a node's attributes hold, in file order."""
+def explain_rejection(buffer: Buffer, nodes: list[Range]) -> None:
+    """Raise the ModelError that says why protobuf does not read a model, if it can be found in its nodes."""
+    with _damage_explained(buffer):
+        if any(_nested_too_deep(buffer, node) for node in nodes):
+            raise ModelError("too-deep", TOO_DEEP)
+
+
+def inner_nodes(buffer: Buffer, node: Range) -> list[list[Range]]:
+    """Byte ranges of the nodes of each subgraph of a node, in file order; none where only protobuf can read it."""
+    try:
+        return _subgraph_nodes(buffer, node)
+    except (WireError, IndexError):
+        return []
+
+
+def _subgraph_nodes(buffer: Buffer, node: Range) -> list[list[Range]]:
     attributes = [r for tag, *r in fields(buffer, node[0], sum(node)) if tag in CHILD_TAGS["node"]]
     graph_tags = [tag for tag, child in CHILD_TAGS["attribute"].items() if child == "graph"]
     graphs = [r for _, start, stop in attributes for tag, *r in fields(buffer, start, stop) if tag in graph_tags]
@@ -126,11 +150,11 @@ def node_ranges(buffer: Buffer, kind: str, body: Range) -> list[Range]:
     return [(start, stop - start) for tag, _, start, stop in fields(buffer, body[0], sum(body)) if tag in tags]
 
 
-def nested_too_deep(buffer: Buffer, node: Range, room: int = MAX_DEPTH) -> bool:
+def _nested_too_deep(buffer: Buffer, node: Range, room: int = MAX_DEPTH) -> bool:
     """Whether a node holds more graphs inside one another than `room`."""
     if room == 0:
         return True
-    return any(nested_too_deep(buffer, inner, room - 1) for graph in subgraph_nodes(buffer, node) for inner in graph)
+    return any(_nested_too_deep(buffer, inner, room - 1) for graph in _subgraph_nodes(buffer, node) for inner in graph)
 
 
 def _rewrite(buffer: Buffer, body: Range, kind: str, out: Stripped, depth: int) -> bytes:
