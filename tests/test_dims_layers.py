@@ -277,6 +277,47 @@ def test_fused_layers_of_onnx_runtime() -> None:
     assert labels(dimensions, "fused_0", 1) == ["stem", "fused"]
 
 
+def quantized(build: Builder, data: str, columns: int, rows: int, name: str) -> str:
+    """A QGemm with scales and zero-points per column."""
+    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    weights = build.const(build.random.integers(-5, 5, (columns, rows)), np.int8)
+    scales, zeros = build.const(np.full(rows, 0.1), np.float32), build.const(np.zeros(rows), np.int8)
+    bias = build.const(build.random.integers(-5, 5, rows), np.int32)
+    given = (data, one, zero, weights, scales, zeros, bias, one, zero)
+    return build.op("QGemm", *given, domain="com.microsoft", name=name)
+
+
+def test_quantized_operators_of_onnx_runtime() -> None:
+    build = Builder()
+    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    first = quantized(build, build.input("x", 1, 5, elem_type=TensorProto.UINT8), 5, 6, "first")
+    second = quantized(build, "x", 5, 4, "second")
+    curved = build.op("QLinearSigmoid", first, one, zero, one, zero, domain="com.microsoft")
+    parts = (one, zero, curved, one, zero, second, one, zero)
+    both = build.op("QLinearConcat", *parts, axis=1, domain="com.microsoft", name="both")
+    dimensions = prove(build, quantized(build, both, 10, 2, "last"))
+    assert dimensions.channel_text("both_0", 1) == "[6 + 4]"
+    assert [freedom(dimensions, name, 1) for name in ("first_0", "second_0")] == ["FREE", "FREE"]
+    assert len(dimensions.class_of("first_0", 1).members) == 8
+
+
+def test_quantized_pooling_of_onnx_runtime() -> None:
+    build, data = stem()
+    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    data = build.op("QuantizeLinear", data, one, zero)
+    pooled = build.op("QLinearGlobalAveragePool", data, one, zero, one, zero, domain="com.microsoft", name="pool")
+    dimensions = prove(build, head(build, build.op("DequantizeLinear", pooled, one, zero), 6))
+    assert freedom(dimensions, "stem_0", 1) == "FREE"
+
+
+def test_a_range_over_all_lanes_locks() -> None:
+    build = Builder()
+    data = build.op("Gemm", build.input("x", 1, 3), build.weights(3, 6), name="stem")
+    weights, scale = build.const(np.ones((6, 2)), np.uint8), build.const(0.5, np.float32)
+    dimensions = prove(build, build.op("DynamicQuantizeMatMul", data, weights, scale, domain="com.microsoft"))
+    assert freedom(dimensions, "stem_0", 1) == "LOCKED"
+
+
 def test_gemm_of_the_wrong_rank_locks_with_the_reason() -> None:
     build = Builder()
     data = build.op("Relu", build.input("x", 1, 2, 3), name="data")

@@ -111,6 +111,10 @@ def test_a_divisor_locks_unless_it_is_constant() -> None:
     dimensions = prove(build, head(build, build.op("Div", data, build.weights(6, 1, 1))))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     build, data = stem()
+    root = build.op("Sqrt", build.const(np.ones((6, 1, 1)), np.float32))
+    dimensions = build.analyse(head(build, build.op("Div", data, root)))
+    assert freedom(dimensions, "stem_0", 1) == "LOCKED"
+    build, data = stem()
     other = build.op("Exp", build.conv("x", 3, 6, name="other"))
     dimensions = prove(build, head(build, build.op("Div", data, other, name="div")))
     assert reasons(dimensions, "stem_0", 1) == ["div: a filled lane in the divisor of Div may be zero"]

@@ -81,6 +81,7 @@ def test_every_model_is_analysed() -> None:
     for name in model_names():
         dimensions = analyse(load(SHARED / name))
         assert dimensions.classes, name
+        assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
         for one in dimensions.classes:
             assert (one.freedom is Freedom.LOCKED) == bool(one.locks)
             if one.freedom is not Freedom.LOCKED:
@@ -207,6 +208,16 @@ def test_a_class_without_a_layer_is_locked_for_that() -> None:
     dimensions = build.analyse(build.conv(grown, 6, 2))
     assert reasons(dimensions, "grow_0", 1) == []
     assert [str(lock) for lock in dimensions.class_of("grow_0", 1).locks] == ["no layer's weights decide it"]
+
+
+def test_ids_have_no_gaps_where_a_size_is_symbolic() -> None:
+    build = Builder()
+    data = build.op("MatMul", build.input("x", 1, 3), build.input("w", 3, "n"), name="first")
+    shaped = build.op("Reshape", build.weights(4, 6), build.ints(-1, 6))
+    made = build.op("MatMul", build.op("MatMul", data, build.op("Identity", shaped)), build.weights(6, 2), name="last")
+    dimensions = build.analyse(made)
+    assert [dimensions.class_with_id(one.id) for one in dimensions.classes] == list(dimensions.classes)
+    assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
 
 
 def test_tensors_that_are_not_there() -> None:

@@ -34,10 +34,14 @@ class Axis:
 
 
 class Resolver:
-    """Turns dimensions into axes; each root once, without recursion, numbering leaves as they appear."""
+    """Turns dimensions into axes; each root once, without recursion.
 
-    def __init__(self) -> None:
-        self.leaves: list[Dimension] = []
+    Leaves are numbered as they appear, after those that are given.
+    """
+
+    def __init__(self, first: Sequence[Dimension] = ()) -> None:
+        self.leaves: list[Dimension] = list(first)
+        self._numbers = {root: number for number, root in enumerate(first)}
         self.opaque: list[int] = []
         """Leaves of axes with too many parts to follow, and the axes' own."""
         self._axes: dict[Dimension, Axis] = {}
@@ -73,8 +77,10 @@ class Resolver:
         return self._joined(form, size_of(root), parts)
 
     def _leaf(self, root: Dimension) -> Axis:
-        self.leaves.append(root)
-        return Axis(Form.LEAF, root.size, len(self.leaves) - 1)
+        if root not in self._numbers:
+            self._numbers[root] = len(self.leaves)
+            self.leaves.append(root)
+        return Axis(Form.LEAF, root.size, self._numbers[root])
 
     def _joined(self, form: Form, size: Size, parts: Sequence[Axis]) -> Axis:
         flat: list[Axis] = []

@@ -25,7 +25,7 @@ def analyse(graph: Graph) -> Dimensions:
     """Dimension classes of a graph. Reads no weights, only constants that hold sizes, scales or axes."""
     context = walk(graph)
     locks = _locks(context)
-    resolver = Resolver()
+    resolver = Resolver(_class_roots(context))
     deciders, readers = _layers(context, resolver)
     axes, uses = _axes(context, resolver)
     by_leaf = {number: tuple(locks.get(root, ())) for number, root in enumerate(resolver.leaves)}
@@ -55,8 +55,15 @@ def _locks(context: Context) -> dict[Dimension, dict[Lock, None]]:
     return locks
 
 
+def _class_roots(context: Context) -> list[Dimension]:
+    """Leaves of known size that some layer decides or reads, in the order of the layers."""
+    resolver = Resolver()
+    deciders, readers = _layers(context, resolver)
+    return [resolver.leaves[leaf] for leaf in sorted(deciders.keys() | readers.keys()) if resolver.leaves[leaf].size]
+
+
 def _layers(context: Context, resolver: Resolver) -> tuple[Layers, Layers]:
-    """Which layers decide and which read each leaf; resolving them first numbers the leaves in their order."""
+    """Which layers decide and which read each leaf."""
     deciders: Layers = {}
     readers: Layers = {}
     for layer in context.layers:

@@ -26,7 +26,7 @@ class DimensionClass:
     """Axes, or pieces of axes, that have one size in common."""
 
     id: int
-    """Number of its leaf, stable for a given file; numbers rise in the order of the layers but may have gaps."""
+    """Number of its leaf and its position in `Dimensions.classes`, in the order of the layers."""
     size: int
     """Channels now."""
     members: tuple[tuple[str, int], ...]
@@ -99,7 +99,7 @@ class Dimensions:
         return self._class(axes[axis]) if axes is not None and -len(axes) <= axis < len(axes) else None
 
     def leaves(self, tensor: str, axis: int) -> tuple[int, ...]:
-        """Numbers of the leaves of an axis in order, each once; `class_with_id` has those that are classes."""
+        """Numbers of the leaves of an axis in order, each once; those below `len(classes)` are class ids."""
         return leaves(self.axis(tensor, axis))
 
     def channel_text(self, tensor: str, axis: int) -> str:

@@ -92,10 +92,15 @@ class Tensors:
     def _copied_per_use(self, name: str) -> bool:
         """A constant vector that no node computes: one tensor may serve layers that have nothing else in common."""
         constant = self.graph.constants.get(name)
-        if constant is None or sum(size != 1 for size in constant.shape) > 1:
-            return False
+        return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self._is_stored(name)
+
+    def _is_stored(self, name: str) -> bool:
         producer = self.graph.producers.get(name)
-        return producer is None or producer.is_op("Constant")
+        return name in self.graph.constants and (producer is None or producer.is_op("Constant"))
+
+    def is_stored(self, position: int) -> bool:
+        """Whether an input is a constant of the file itself, so that its new elements can be chosen at will."""
+        return self.has(position) and self._is_stored(self.node.inputs[position])
 
     def _pin_overridable(self, name: str, axes: Axes) -> None:
         constant = self.graph.constants.get(name)

@@ -34,9 +34,9 @@ def per_channel(context: Context, position: int, channels: Dimension) -> None:
 
 
 def undefined_somewhere(node: Node, context: Context) -> None:
-    """Same axes, but a lane that holds a filler may become NaN or infinite."""
+    """Same axes, but a lane that holds a filler may become NaN or infinite; in a stored constant it can be chosen."""
     unary(node, context)
-    if not context.is_constant(0):
+    if not context.is_stored(0):
         context.pin_all(context.need(0), f"{node.op_type} of a filled lane may be NaN or infinite")
 
 
@@ -79,9 +79,9 @@ def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
 
 
 def division(node: Node, context: Context) -> None:
-    """Broadcast; a lane of the divisor that holds a filler would divide by zero."""
+    """Broadcast; a filled lane of the divisor may be zero, unless it is a stored constant."""
     broadcast(node, context)
-    if not context.is_constant(1):
+    if not context.is_stored(1):
         context.pin_all(context.need(1), f"a filled lane in the divisor of {node.op_type} may be zero")
 
 
