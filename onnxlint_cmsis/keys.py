@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 
-DEFAULT_TARGET = "cortex-m55"
+DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
+"""One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
 LEVELS = ("note", "warning", "error")
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit")
+ROUTE_TARGET = "cortex-m55"
+"""What `route` answers for where neither option nor record names a CPU or instruction set: one shape, one answer."""
 
 
 class Key(NamedTuple):
@@ -41,7 +44,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "targets",
         "texts",
-        [DEFAULT_TARGET],
+        [*DEFAULT_TARGETS],
         "CPUs the model will run on, with +nodsp or +nomve where the build switches these off.",
         option="--target",
         metavar="CPU",

@@ -133,7 +133,8 @@ def test_schema_defaults_are_valid_and_complete():
 
 def test_defaults():
     found = make_settings()
-    assert [target.label for target in found.targets] == [f"cortex-m55, CMSIS-NN {DEFAULT_RELEASE}, gcc"]
+    assert [target.cpu for target in found.targets] == ["cortex-m0", "cortex-m4", "cortex-m55"]
+    assert {target.release for target in found.targets} == {DEFAULT_RELEASE}
     assert (found.select, found.ignore, found.fail_on, found.min_level) == (("CNN",), (), Level.WARNING, Level.NOTE)
 
 

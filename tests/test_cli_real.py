@@ -67,7 +67,7 @@ def test_a_miss_is_found_and_explained(capsys):
     (finding,) = [each for each in report["findings"] if each["code"] == "CNN102"]
     assert finding["level"] == "note"
     assert finding["location"]["node"] == "first"
-    assert finding["targets"] == ["cortex-m55, CMSIS-NN 7.0.0, gcc"]
+    assert [label.split(",")[0] for label in finding["targets"]] == ["cortex-m0", "cortex-m4", "cortex-m55"]
     start, size = finding["location"]["offset"], finding["location"]["length"]
     assert onnx.NodeProto.FromString(Path("miss.onnx").read_bytes()[start : start + size]).name == "first"
     assert report["files"][0]["notes"], "a float model says what it is taken for"
@@ -108,7 +108,7 @@ def test_layers(capsys):
     lines = out.splitlines()
     assert lines[0].split()[:4] == ["node", "op", "target", "entry"]
     assert [line.split()[0] for line in lines[1:]] == ["first", "first"]
-    assert len(json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])["layers"]) == 1
+    assert len(json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])["layers"]) == 3
 
 
 def test_layers_of_a_bad_file_is_one_line(capsys):

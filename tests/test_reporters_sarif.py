@@ -130,10 +130,8 @@ def test_rules_are_those_of_the_table_in_full(run):
 
 
 def test_rules_link_to_their_page_once_the_docs_are_published():
-    assert links.rule_page("CNN102", "https://example.org/docs/") == "https://example.org/docs/rules/CNN102.md"
-    assert links.rule_page("CNN102", "") == ""
     for rule in sarif("clean")["tool"]["driver"]["rules"]:
-        assert rule.get("helpUri", "") == links.rule_page(rule["id"])
+        assert rule["helpUri"] == links.rule_page(rule["id"])
 
 
 def test_driver():

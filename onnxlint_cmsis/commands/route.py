@@ -11,7 +11,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.commands.options import PROGRAM, Parser
 from onnxlint_cmsis.discover import STDIN
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.keys import DEFAULT_TARGET
+from onnxlint_cmsis.keys import ROUTE_TARGET
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
@@ -80,9 +80,7 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("file", nargs="?", metavar="FILE", default=STDIN, help="JSON lines; standard input where none is given")
-    add(
-        "--target", default=DEFAULT_TARGET, metavar="CPU", help=f"where a record names none. Default: {DEFAULT_TARGET}."
-    )
+    add("--target", default=ROUTE_TARGET, metavar="CPU", help=f"where a record names none. Default: {ROUTE_TARGET}.")
     add("--release", default=DEFAULT_RELEASE, help=f"where a record names none. Default: {DEFAULT_RELEASE}.")
     add("--compiler", default=COMPILERS[0], metavar="{" + ",".join(COMPILERS) + "}", help=f"Default: {COMPILERS[0]}.")
     add("--wrapper", default="", metavar="NAME", help="entry point of the single shape: convolve_s8, depthwise_s8 ...")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-HOME = "https://pypi.org/project/onnxlint-cmsis/"
+HOME = "https://github.com/onnxlint-cmsis/onnxlint-cmsis"
 """Page about the tool."""
 
-DOCUMENTATION = ""
-"""Address of the published docs; empty while they are only in the repository, and rules then carry no link."""
+DOCUMENTATION = f"{HOME}/blob/main/docs"
+"""Where the pages of docs/ can be read."""
 
 
-def rule_page(code: str, base: str = DOCUMENTATION) -> str:
-    """Address of a rule's page; empty where the docs are not published."""
-    return f"{base.rstrip('/')}/rules/{code}.md" if base else ""
+def rule_page(code: str) -> str:
+    """Address of a rule's page."""
+    return f"{DOCUMENTATION}/rules/{code}.md"

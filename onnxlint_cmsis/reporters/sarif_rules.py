@@ -38,7 +38,7 @@ def _descriptor(rule: Rule) -> Any:
         short_description=om.MultiformatMessageString(text=rule.summary),
         full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
         help=om.MultiformatMessageString(text=text, markdown=text),
-        help_uri=rule_page(rule.code) or None,
+        help_uri=rule_page(rule.code),
         default_configuration=om.ReportingConfiguration(level=level),
         properties={
             "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],

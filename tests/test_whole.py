@@ -1,0 +1,98 @@
+"""Everything at once on models nobody here made: the onnx package's own tests, and the shared models where present."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import cache
+from pathlib import Path
+
+import onnx
+import pytest
+
+from onnxlint_cmsis.checks.table import RULES
+from onnxlint_cmsis.config import make_settings
+from onnxlint_cmsis.engine import FileReport, lint_file
+from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.types import Freedom, Level
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "models"
+DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
+TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55"]
+RELEASES = ("cmsis5-5.9.0", "7.0.0")
+CODES = {row.code for row in RULES}
+HOLES = re.compile(r"\bNone\b|: \.|  |''|\(\)|^\s|\s$")
+"""What a message looks like where something was missing when it was made."""
+
+
+@cache
+def node_models() -> tuple[tuple[str, bytes], ...]:
+    """Name and bytes of the models of onnx's node tests, made by its own generator."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = collect_testcases(None)
+    return tuple((case.name, case.model.SerializeToString()) for case in cases if case.model is not None)
+
+
+def believable(report: FileReport) -> None:
+    """Every finding is whole: a known code, a full message, a place, and a resize that goes with its freedom."""
+    for finding in report.findings:
+        assert finding.code in CODES
+        assert not HOLES.search(finding.message), finding.message
+        assert finding.location.path == report.path
+        if finding.resize is not None:
+            assert finding.resize.want > finding.resize.have > 0
+            assert bool(finding.resize.lock) == (finding.resize.freedom is Freedom.LOCKED), finding.message
+            assert finding.level is not Level.WARNING or finding.resize.freedom is not Freedom.LOCKED
+        if finding.targets and finding.code[3] in "13":
+            assert finding.sources or finding.code == "CNN190", finding.message
+
+
+def test_all_node_tests_of_onnx_lint() -> None:
+    models = node_models()
+    assert len(models) > 1500
+    for release in RELEASES:
+        settings = make_settings(targets=TARGETS, release=release)
+        for name, data in models:
+            report = lint_file(name, settings, data)
+            believable(report)
+            assert report.readable, f"{name}: {[finding.message for finding in report.findings]}"
+
+
+def test_all_stored_models_of_onnx_lint() -> None:
+    paths = sorted(DATA.rglob("*.onnx"))
+    assert paths
+    settings = make_settings(targets=TARGETS)
+    for path in paths:
+        believable(lint_file(str(path), settings))
+
+
+def models() -> list[Path]:
+    return sorted(SHARED.glob("*.onnx")) if SHARED.exists() else []
+
+
+@pytest.mark.skipif(not models(), reason="needs third-party models in shared/models beside the project")
+@pytest.mark.parametrize("release", RELEASES)
+def test_shared_models_lint(release: str) -> None:
+    settings = make_settings(targets=TARGETS, release=release)
+    for path in models():
+        report = lint_file(str(path), settings)
+        believable(report)
+        assert report.readable, path
+        rows = layers_table(str(path), settings)
+        assert len(rows) == report.statistics["layers"] * len(TARGETS)
+        assert rows, path
+
+
+@pytest.mark.skipif(not models(), reason="needs third-party models in shared/models beside the project")
+def test_what_the_mlperf_models_are_made_of() -> None:
+    settings = make_settings(targets=["cortex-m4"])
+    vww = layers_table(str(SHARED / "vww96_int8_tf.onnx"), settings)
+    kernels = [row["kernel"] for row in vww if str(row["entry"]).startswith(("convolve", "depthwise"))]
+    assert kernels.count("arm_convolve_1x1_s8_fast") == 13
+    assert kernels.count("arm_depthwise_conv_3x3_s8") == 13
+    assert kernels.count("arm_convolve_s8") == 1
+    dense = layers_table(str(SHARED / "ad01_toycar_int8_tf.onnx"), settings)
+    assert [row["kernel"] for row in dense] == ["arm_fully_connected_s8"] * 10
