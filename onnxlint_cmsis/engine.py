@@ -26,7 +26,7 @@ _ERRORS = {
 _PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileReport:
     """What the linter says about one file."""
 

@@ -32,7 +32,7 @@ class Model:
         return analyse(self.graph)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """One layer on one target."""
 

@@ -11,7 +11,7 @@ UNDECIDED = "the rank of its input or weights is unknown"
 """Reason of a node that cannot be lowered for want of a shape, not of a kernel."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Channel:
     """Where a channel count of a call lives in the model."""
 
@@ -23,7 +23,7 @@ class Channel:
     """The call's count is this many times the axis' size (groups, for the input channels of a grouped convolution)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
     """One ONNX node as a CMSIS-NN kernel call."""
 
@@ -64,7 +64,7 @@ class Layer:
         return replace(call, filter_dims=replace(call.filter_dims, c=size // self.groups))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lowered:
     """All layers of a model, and what could not be lowered."""
 

@@ -9,7 +9,7 @@ from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Pair, Size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window:
     """A sliding window, height and width; a one-dimensional layer has height 1, as in `arm_convolve_1_x_n_s8`."""
 
@@ -29,7 +29,7 @@ class Window:
     """Output plane."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Folded:
     """Padding taken over from Pad nodes in front of a layer."""
 

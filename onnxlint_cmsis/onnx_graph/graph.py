@@ -11,7 +11,7 @@ Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tu
 Number = int | float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """What is known of a value: its element type and shape."""
 
@@ -23,7 +23,7 @@ class Tensor:
     """Sizes, None in place of a symbolic one; None where even the rank is unknown."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant:
     """A value fixed in the file: initializer, Constant node, or folded from them without reading weights."""
 
@@ -43,7 +43,7 @@ class Constant:
         return self.read()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """One operator of the flattened graph."""
 
@@ -97,7 +97,7 @@ class Node:
         return value if isinstance(value, str) else default
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """One subgraph of a control-flow node."""
 
@@ -109,7 +109,7 @@ class Body:
     """Keys of its outputs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Something wrong with the file that does not stop the reading."""
 
@@ -121,7 +121,7 @@ class Problem:
     """Label of the node, where one is meant."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """A model, flattened: nodes in file order, each subgraph's and inlined function's after the node that holds it."""
 
