@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,3 +107,16 @@ def _save(
         weights,
     )  # fmt: skip
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+
+
+def main(folder: Path) -> None:
+    """Write every model that speed.py loads."""
+    mobilenet(folder / "mobilenet.onnx")
+    heavy(folder / "small.onnx", 1)
+    heavy(folder / "large.onnx", 1024)
+    chain(folder / "n1000.onnx", 1_000)
+    chain(folder / "n10000.onnx", 10_000)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
