@@ -84,6 +84,69 @@ def test_mutated_models_do_not_crash_the_process(operator_models, tmp_path, seed
     assert run.stdout.split()[-1] == "done"
 
 
+def unknown_input(op_type, **attributes):
+    """An operator that reads what an operator of another domain makes."""
+    domain = attributes.pop("domain", "")
+    return [
+        helper.make_node("Odd", ["x"], ["t"], domain="odd"),
+        helper.make_node(op_type, ["t"], ["y"], domain=domain, **attributes),
+    ]
+
+
+DANGEROUS = [
+    unknown_input("RegexFullMatch", pattern="a"),
+    unknown_input("EyeLike"),
+    unknown_input("TreeEnsemble", domain="ai.onnx.ml"),
+    unknown_input("LabelEncoder", domain="ai.onnx.ml"),
+    unknown_input("DictVectorizer", domain="ai.onnx.ml"),
+    [helper.make_node("EyeLike", [""], ["y"])],
+    [helper.make_node("LayerNormalization", ["x", "x"], ["y"], axis=2**63 - 1)],
+    [helper.make_node("LayerNormalization", ["x", "x"], ["y", "m", "v"], axis=100)],
+    [helper.make_node("GatherND", ["x", "i"], ["y"], batch_dims=-2)],
+    [helper.make_node("Einsum", ["x"], ["y"], equation="...ii\n->...i")],
+    [helper.make_node("Einsum", ["x"], ["y"], equation="\x7f")],
+    [helper.make_node("Split", ["x"], ["y", "z"], num_outputs=2**31)],
+    [helper.make_node("Conv", ["x", "x"], ["y"], strides=[0, 0], dilations=[0, 0], group=0)],
+    [helper.make_node("ConvTranspose", ["x", "x"], ["y"], strides=[-1, 2**62], group=-1)],
+    [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[0, 2**63 - 1], strides=[0, 0])],
+]
+
+
+@pytest.mark.parametrize("nodes", DANGEROUS, ids=lambda nodes: nodes[-1].op_type)
+def test_nodes_that_crash_or_stop_the_inference_of_onnx(nodes):
+    inputs = [value("x", [1, 2, 5, 5]), value("i", [2, 1], 7)]
+    proto = model(nodes, inputs, [value("y", None)], opset=20, opsets=[("odd", 1), ("ai.onnx.ml", 5)])
+    start = time.process_time()
+    assert [node.op_type for node in read(proto).nodes] == [node.op_type for node in nodes]
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("place", ["name", "op_type", "input", "value", "metadata", "attribute"])
+def test_names_that_are_not_utf8(place):
+    """Protobuf hands such a name over as bytes, which no other code expects."""
+    proto = conv_model()
+    node = proto.graph.node[0]
+    node.name, node.op_type = "QZname", "QZop_type"
+    node.input[1] = "QZinput"
+    node.attribute.add(name="QZattribute", type=2)
+    proto.graph.value_info.add(name="QZvalue")
+    proto.metadata_props.add(key="k", value="QZmetadata")
+    data = proto.SerializeToString()
+    assert data.count(b"QZ" + place.encode()) == 1
+    with pytest.raises(ModelError, match="not UTF-8") as caught:
+        read(data.replace(b"QZ" + place.encode(), b"\xff\xfe" + place.encode()))
+    assert caught.value.kind == "not-onnx"
+
+
+def test_a_list_of_numbers_that_is_cut_short_in_the_middle():
+    """The last number of a packed list says that more bytes follow; found only when the values are read."""
+    weight = onnx.TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 2000)
+    data = model([], [], [value("w", [2000], 6)], [weight]).SerializeToString()
+    place = data.rindex(b"\x01" * 2000) + 1999
+    graph = read(data[:place] + b"\x81" + data[place + 1 :])
+    assert graph.constants["w"].values() is None
+
+
 SMALL = conv_model((2, 4, 1, 1), group=1)
 SMALL.graph.node.append(
     helper.make_node(

@@ -12,6 +12,8 @@ from onnxlint_cmsis.onnx_graph.values import tensor_values
 from onnxlint_cmsis.onnx_graph.wire import Buffer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnx import ModelProto, TensorProto
 
     from onnxlint_cmsis.onnx_graph.graph import Number
@@ -75,7 +77,10 @@ class Document:
         start, length = payload.message
         if length > MAX_ELEMENT_BYTES * count + 65536:
             return None
-        return tensor_values(Proto.FromString(self.buffer[start : start + length]))
+        try:
+            return tensor_values(Proto.FromString(self.buffer[start : start + length]))
+        except Exception:  # protobuf's DecodeError: a list that was not looked into before
+            return None
 
     def _parse(self) -> ModelProto:
         """Protobuf's reading of the stripped copy."""
@@ -91,6 +96,7 @@ class Document:
                 "not-onnx",
                 "not an ONNX model: a ModelProto has a graph and an IR or operator set version, this has not",
             )
+        require_text(walk.all_names(model))
         return model
 
     def _detach_external(self) -> None:
@@ -101,6 +107,7 @@ class Document:
         for tensor in walk.all_tensors(self.model):
             if tensor.data_location == tensor.EXTERNAL:
                 found = True
+                require_text(walk.external_names(tensor))
                 place = external.location(tensor, self.path, self.problems)
                 payload = strip.Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
                 payload.external = place
@@ -120,3 +127,10 @@ class Document:
             if payload is not None:
                 del tensor.dims[:]
                 tensor.dims.extend(payload.dims)
+
+
+def require_text(names: Iterable[str | bytes]) -> None:
+    """Raise ModelError (`not-onnx`) for a name that is not UTF-8."""
+    for name in names:
+        if type(name) is not str:
+            raise ModelError("not-onnx", f"not an ONNX model: a name is not UTF-8 text: {name!r:.60}")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.onnx_graph import attributes, constants
 from onnxlint_cmsis.onnx_graph.elem_types import elem_name
-from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
 from onnxlint_cmsis.onnx_graph.graph import Body, Constant, Graph, Node, Problem, Tensor
 from onnxlint_cmsis.onnx_graph.payloads import payload_problem
@@ -75,12 +74,12 @@ class Flattener:
             tuple(self.nodes),
             self.tensors,
             self.constants,
-            tuple(text(v.name) for v in graph.input if v.name not in self.constants),
-            tuple(text(v.name) for v in graph.output),
+            tuple(v.name for v in graph.input if v.name not in self.constants),
+            tuple(v.name for v in graph.output),
             self.producers,
             {key: tuple(nodes) for key, nodes in self.consumers.items()},
             (*document.problems, *self.problems),
-            {text(p.key): text(p.value) for p in document.model.metadata_props},
+            {p.key: p.value for p in document.model.metadata_props},
             self.node_metadata,
         )
 
@@ -99,18 +98,18 @@ class Flattener:
             for name in _defined(graph):
                 scope.names[name] = f"{scope.path}/{name}"
         for name, (elem, shape) in table.items():
-            key = scope.key(text(name))
+            key = scope.key(name)
             self.tensors[key] = Tensor(key, elem_name(elem), shape)
         main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
         overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
-        self.given |= {scope.key(text(v.name)) for v in graph.input}
+        self.given |= {scope.key(v.name) for v in graph.input}
         for tensor in graph.initializer:
-            key = scope.key(text(tensor.name))
+            key = scope.key(tensor.name)
             self.given.add(key)
             self._payload(key, tensor)
             self._keep(constants.from_tensor(self.document, key, tensor, tensor.name in overridable))
         for sparse in graph.sparse_initializer:
-            key = scope.key(text(sparse.values.name))
+            key = scope.key(sparse.values.name)
             self.given.add(key)
             self._keep(constants.from_sparse(self.document, key, sparse, key in overridable))
 
@@ -129,17 +128,17 @@ class Flattener:
         index, path = len(self.nodes), scope.path
         if node.metadata_props:
             where, path = self._metadata(node, index, scope.path, where)
-        domain = domain_of(text(node.domain))
+        domain = domain_of(node.domain)
         key = scope.key
         if scope.parent is None and not scope.names:
-            inputs, outputs = tuple(map(text, node.input)), tuple(map(text, node.output))
+            inputs, outputs = tuple(node.input), tuple(node.output)
         else:
-            inputs = tuple([key(text(name)) for name in node.input])
-            outputs = tuple([key(text(name)) for name in node.output])
-        name, op_type = text(node.name), text(node.op_type)
+            inputs = tuple([key(name) for name in node.input])
+            outputs = tuple([key(name) for name in node.output])
+        name, op_type = node.name, node.op_type
         inner = subgraphs(node) if node.attribute else []
-        scopes = [Scope(self._path(f"{name or f'{op_type}#{index}'}.{text(a)}", path), scope) for a, _ in inner]
-        bodies = tuple(self._body(text(a), g, s) for (a, g), s in zip(inner, scopes, strict=True))
+        scopes = [Scope(self._path(f"{name or f'{op_type}#{index}'}.{a}", path), scope) for a, _ in inner]
+        bodies = tuple(self._body(a, g, s) for (a, g), s in zip(inner, scopes, strict=True))
         flat = Node(
             index,
             name,
@@ -179,7 +178,7 @@ class Flattener:
             elif entry.key == PATH_KEY:
                 path = entry.value
             else:
-                kept[text(entry.key)] = text(entry.value)
+                kept[entry.key] = entry.value
         if kept:
             self.node_metadata[index] = kept
         return where, path
@@ -198,7 +197,7 @@ class Flattener:
         """Formal inputs and outputs of a subgraph."""
         for name in _defined(graph):
             scope.names[name] = f"{scope.path}/{name}"
-        inputs, outputs = [text(v.name) for v in graph.input], [text(v.name) for v in graph.output]
+        inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
         return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)))
 
     def _connect(self, node: Node) -> None:
@@ -217,15 +216,8 @@ class Flattener:
                     self.tensors[key] = Tensor(key, "", None)
 
 
-def text(value: str) -> str:
-    """A name, which protobuf hands over as bytes where it is not UTF-8."""
-    if isinstance(value, str):
-        return value
-    raise ModelError("not-onnx", f"not an ONNX model: a name is not UTF-8 text: {value!r:.60}")
-
-
 def _defined(graph: GraphProto) -> Iterable[str]:
     """Names a graph defines itself."""
     names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
     names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
-    return dict.fromkeys(text(name) for name in names if name)
+    return dict.fromkeys(name for name in names if name)

@@ -92,3 +92,34 @@ def all_tensors(model: ModelProto) -> Iterator[TensorProto]:
     for node in all_nodes(model):
         for attribute in node.attribute:
             yield from attribute_tensors(attribute)
+
+
+def all_names(model: ModelProto) -> Iterator[str | bytes]:
+    """Every name in the model; protobuf hands one over as bytes where it is not UTF-8.
+
+    Raises ModelError (`too-deep`).
+    """
+    for graph in all_graphs(model.graph):
+        for named in (graph.input, graph.output, graph.value_info, graph.initializer):
+            for item in named:
+                yield item.name
+        yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    for node in all_nodes(model):
+        yield node.name
+        yield node.op_type
+        yield node.domain
+        yield node.overload
+        yield from node.input
+        yield from node.output
+        yield from (text for attribute in node.attribute for text in (attribute.name, attribute.ref_attr_name))
+        yield from (text for entry in node.metadata_props for text in (entry.key, entry.value))
+    for function in model.functions:
+        yield from (function.name, function.domain, function.overload, *function.input, *function.output)
+        yield from (opset.domain for opset in function.opset_import)
+    yield from (opset.domain for opset in model.opset_import)
+    yield from (text for entry in model.metadata_props for text in (entry.key, entry.value))
+
+
+def external_names(tensor: TensorProto) -> Iterator[str | bytes]:
+    """Names in a tensor's external data."""
+    yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
