@@ -246,6 +246,15 @@ def test_metadata():
     assert graph.node_metadata == {0: {"k": "v"}}
 
 
+@pytest.mark.parametrize("functions", [[], [function("F", [relu("a", "b")])]])
+def test_metadata_under_the_keys_used_inside(functions):
+    proto = with_functions([relu("x", "y")], functions, [value("y", None)])
+    proto.graph.node[0].metadata_props.add(key="\x01range", value="junk")
+    data = proto.SerializeToString()
+    (node,) = read(data).nodes
+    assert (node_at(data, node).op_type, node.graph) == ("Relu", "")
+
+
 @pytest.mark.parametrize(("ir", "overridable"), [(3, False), (8, True)])
 def test_initializers_that_are_inputs(ir, overridable):
     proto = model(
@@ -330,6 +339,15 @@ def test_sparse_values(linear):
     assert graph.constants["w"].values() == graph.constants["k"].values() == (0, 1.5, 0, 0, 0, 2.5)
     assert graph.shape("w") == (2, 3)
     assert texts(graph) == []
+
+
+def test_large_sparse_values():
+    values, places = tensor("w", np.full(2000, 0.5, np.float32)), tensor("i", np.arange(2000) * 3)
+    proto = model([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", [6000])], [value("y", [6000])])
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [6000]))
+    graph = read(proto)
+    assert graph.problems == ()
+    assert graph.constants["w"].values() == (0.5, 0, 0) * 2000
 
 
 KNOWN_HERE = onnx.TensorProto.DataType.values()

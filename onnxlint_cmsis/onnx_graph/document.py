@@ -41,8 +41,8 @@ class Document:
         """Copy without weights."""
         self.model = self._parse()
         """The parsed copy; tensors with large payloads have none."""
-        self.checkable = self.stripped.model
-        """Bytes for onnx.checker: large tensors are single zeros."""
+        self.checkable = b"" if self.stripped.in_sparse else self.stripped.model
+        """Bytes for onnx.checker: large tensors are single zeros; empty where a sparse tensor has such."""
         self._detach_external()
         self._restore_dims()
         if len(buffer) > MAX_FILE:
@@ -55,12 +55,10 @@ class Document:
 
     def payload(self, tensor: TensorProto) -> strip.Payload | None:
         """Where the values of a stripped tensor are; None for a tensor that is whole."""
-        link = tensor.doc_string
-        if not isinstance(link, str) or not link.startswith(strip.PLACEHOLDER):
+        link, start = tensor.doc_string, self.stripped.link
+        if not isinstance(link, str) or not link.startswith(start):
             return None
-        number = link[len(strip.PLACEHOLDER) :]
-        known = number.isascii() and number.isdigit() and int(number) < len(self.stripped.payloads)
-        return self.stripped.payloads[int(number)] if known else None
+        return self.stripped.payloads[int(link[len(start) :])]
 
     def values(self, tensor: TensorProto) -> tuple[Number, ...] | None:
         """Flat values of a tensor, read from the file if need be; None where too many or unreadable."""
@@ -103,20 +101,22 @@ class Document:
         """Take external tensors out of the copy, so that no code of ONNX goes looking for their files."""
         if b"location" not in self.stripped.model:
             return
-        found = False
-        for tensor in walk.all_tensors(self.model):
-            if tensor.data_location == tensor.EXTERNAL:
-                found = True
-                require_text(walk.external_names(tensor))
-                place = external.location(tensor, self.path, self.problems)
-                payload = strip.Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
-                payload.external = place
-                self.stripped.payloads.append(payload)
-                name, data_type, link = tensor.name, tensor.data_type, len(self.stripped.payloads) - 1
-                tensor.ParseFromString(strip.placeholder(data_type == strip.STRING, link))
-                tensor.name, tensor.data_type = name, data_type
-        if found:
+        outside = [t for t in walk.all_tensors(self.model) if t.data_location == t.EXTERNAL]
+        for tensor in outside:
+            self._detach(tensor)
+        if outside and self.checkable:
             self.checkable = self.model.SerializeToString()
+
+    def _detach(self, tensor: TensorProto) -> None:
+        """One zero element in place of a tensor that is in another file."""
+        require_text(walk.external_names(tensor))
+        payload = strip.Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
+        payload.external = external.location(tensor, self.path, self.problems)
+        link = f"{self.stripped.link}{len(self.stripped.payloads)}"
+        self.stripped.payloads.append(payload)
+        name, data_type = tensor.name, tensor.data_type
+        tensor.ParseFromString(strip.placeholder(data_type == strip.STRING, link))
+        tensor.name, tensor.data_type = name, data_type
 
     def _restore_dims(self) -> None:
         """Give stripped tensors their dims back."""

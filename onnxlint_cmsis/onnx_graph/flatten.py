@@ -49,8 +49,10 @@ class Scope:
 class Flattener:
     """Collects the flat graph of one document."""
 
-    def __init__(self, document: Document, tables: list[Table]) -> None:
+    def __init__(self, document: Document, tables: list[Table], expanded: bool) -> None:
         self.document = document
+        self.expanded = expanded
+        """Whether local functions were laid flat, which leaves ranges and paths in the metadata of nodes."""
         self.tables = iter(tables)
         self.opsets = {domain_of(o.domain): o.version for o in document.model.opset_import}
         self.nodes: list[Node] = []
@@ -128,38 +130,38 @@ class Flattener:
         index, path = len(self.nodes), scope.path
         if node.metadata_props:
             where, path = self._metadata(node, index, scope.path, where)
+        inner = subgraphs(node) if node.attribute else []
+        label = f"{path}/{node.name or f'{node.op_type}#{index}'}".lstrip("/") if inner else ""
+        scopes = [Scope(self._unique(f"{label}.{attribute}"), scope) for attribute, _ in inner]
+        bodies = tuple(self._body(a, graph, inside) for (a, graph), inside in zip(inner, scopes, strict=True))
+        self._connect(self._flat(node, scope, path, bodies, where))
+        self._fold(node)
+        ranges = self._inner_ranges(where, len(inner))
+        for (_, graph), inside, inner_ranges in zip(inner, scopes, ranges, strict=True):
+            self._graph(graph, inside, inner_ranges)
+
+    def _flat(self, node: NodeProto, scope: Scope, path: str, bodies: tuple[Body, ...], where: Range) -> Node:
+        """The node with keys for its tensors."""
         domain = domain_of(node.domain)
-        key = scope.key
-        if scope.parent is None and not scope.names:
+        if scope.parent is None:
             inputs, outputs = tuple(node.input), tuple(node.output)
         else:
-            inputs = tuple([key(name) for name in node.input])
-            outputs = tuple([key(name) for name in node.output])
+            inputs = tuple([scope.key(name) for name in node.input])
+            outputs = tuple([scope.key(name) for name in node.output])
+        version, plain = self.opsets.get(domain, 0), attributes.plain(node.attribute)
         name, op_type = node.name, node.op_type
-        inner = subgraphs(node) if node.attribute else []
-        scopes = [Scope(self._path(f"{name or f'{op_type}#{index}'}.{a}", path), scope) for a, _ in inner]
-        bodies = tuple(self._body(a, g, s) for (a, g), s in zip(inner, scopes, strict=True))
-        flat = Node(
-            index,
-            name,
-            op_type,
-            domain,
-            self.opsets.get(domain, 0),
-            inputs,
-            outputs,
-            attributes.plain(node.attribute),
-            path,
-            bodies,
-            *where,
+        return Node(
+            len(self.nodes), name, op_type, domain, version, inputs, outputs, plain, path, bodies, where[0], where[1]
         )
-        self._connect(flat)
-        if domain == "" and op_type in CONSTANT_OPS and len(outputs) == 1:
-            for tensor in (tensor for a in node.attribute for tensor in attribute_tensors(a)):
-                self._payload(outputs[0], tensor, flat.label)
-            self._keep(constants.from_node(self.document, node, outputs[0], self.constants, inputs))
-        ranges = self._inner_ranges(where, len(inner))
-        for (_, graph), inner_scope, inner_ranges in zip(inner, scopes, ranges, strict=True):
-            self._graph(graph, inner_scope, inner_ranges)
+
+    def _fold(self, node: NodeProto) -> None:
+        """Keep what the node just connected makes, if the file fixes it."""
+        flat = self.nodes[-1]
+        if not flat.is_op(*CONSTANT_OPS) or len(flat.outputs) != 1:
+            return
+        for tensor in (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute)):
+            self._payload(flat.outputs[0], tensor, flat.label)
+        self._keep(constants.from_node(self.document, node, flat.outputs[0], self.constants, flat.inputs))
 
     def _inner_ranges(self, where: Range, count: int) -> list[list[Range]]:
         """Byte ranges of the nodes of a node's subgraphs."""
@@ -172,10 +174,10 @@ class Flattener:
         """Keep a node's metadata_props; the range and path of one that comes from a local function."""
         kept: dict[str, str] = {}
         for entry in node.metadata_props:
-            if entry.key == RANGE_KEY:
+            if entry.key == RANGE_KEY and self.expanded:
                 offset, _, length = entry.value.partition(",")
                 where = int(offset), int(length)
-            elif entry.key == PATH_KEY:
+            elif entry.key == PATH_KEY and self.expanded:
                 path = entry.value
             else:
                 kept[entry.key] = entry.value
@@ -183,10 +185,9 @@ class Flattener:
             self.node_metadata[index] = kept
         return where, path
 
-    def _path(self, step: str, outer: str) -> str:
+    def _unique(self, path: str) -> str:
         """Path of a subgraph, unlike any other even where node names repeat."""
-        path = unique = f"{outer}/{step}" if outer else step
-        number = 1
+        unique, number = path, 1
         while unique in self.paths:
             number += 1
             unique = f"{path}~{number}"

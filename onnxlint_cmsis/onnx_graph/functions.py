@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.onnx_graph.graph import Problem
 from onnxlint_cmsis.onnx_graph.strip import Range, inner_nodes
-from onnxlint_cmsis.onnx_graph.walk import subgraphs
+from onnxlint_cmsis.onnx_graph.walk import all_nodes, subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,13 +29,14 @@ FunctionKey = tuple[str, str, str]
 
 def expand_functions(
     model: ModelProto, buffer: Buffer, nodes: list[Range], functions: list[list[Range]], problems: list[Problem]
-) -> None:
-    """Replace every call of a local function by its nodes, in place.
+) -> bool:
+    """Replace every call of a local function by its nodes, in place; True where there are functions.
 
     Raises ModelError (`too-deep`) where the calls expand to more than MAX_NODES nodes.
     """
     if not model.functions:
-        return
+        return False
+    _forget_tags(model)
     _tag(model.graph.node, nodes, buffer)
     for function, ranges in zip(model.functions, functions, strict=False):
         _tag(function.node, ranges, buffer)
@@ -48,11 +49,20 @@ def expand_functions(
     expansion = _Expansion(model, problems)
     expansion.graph(model.graph, "", ())
     del model.functions[:]
+    return True
 
 
 def domain_of(domain: str) -> str:
     """The default domain's two names made one."""
     return "" if domain == "ai.onnx" else domain
+
+
+def _forget_tags(model: ModelProto) -> None:
+    """Drop metadata of the file's own under the keys used here."""
+    for node in all_nodes(model):
+        for position in reversed(range(len(node.metadata_props))):
+            if node.metadata_props[position].key in (RANGE_KEY, PATH_KEY):
+                del node.metadata_props[position]
 
 
 def _tag(nodes: Iterable[NodeProto], ranges: list[Range], buffer: Buffer) -> None:

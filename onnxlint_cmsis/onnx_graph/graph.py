@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from onnxlint_cmsis.types import Size
 
@@ -11,8 +12,7 @@ Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tu
 Number = int | float
 
 
-@dataclass(frozen=True, eq=False)
-class Tensor:
+class Tensor(NamedTuple):
     """What is known of a value: its element type and shape."""
 
     name: str
@@ -23,8 +23,7 @@ class Tensor:
     """Sizes, None in place of a symbolic one; None where even the rank is unknown."""
 
 
-@dataclass(frozen=True, eq=False)
-class Constant:
+class Constant(NamedTuple):
     """A value fixed in the file: initializer, Constant node, or folded from them without reading weights."""
 
     name: str
@@ -33,7 +32,7 @@ class Constant:
     """numpy-like name of the element type."""
     shape: tuple[int, ...]
     """Sizes."""
-    read: Callable[[], tuple[Number, ...] | None] = field(repr=False, compare=False)
+    read: Callable[[], tuple[Number, ...] | None]
     """Flat values, read on demand; None where there are more than `load.MAX_VALUES` or they cannot be read."""
     overridable: bool = False
     """Also a graph input in IR >= 4, so a caller may replace it."""
@@ -97,8 +96,7 @@ class Node:
         return value if isinstance(value, str) else default
 
 
-@dataclass(frozen=True, eq=False)
-class Body:
+class Body(NamedTuple):
     """One subgraph of a control-flow node."""
 
     attribute: str
@@ -109,8 +107,7 @@ class Body:
     """Keys of its outputs."""
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong with the file that does not stop the reading."""
 
     kind: str

@@ -53,8 +53,9 @@ def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: 
     stripped = document.stripped
     apply_input_shapes(document.model, input_shapes)
     forget_impossible_dims(document.model, document.problems)
-    expand_functions(document.model, document.buffer, stripped.nodes, stripped.functions, document.problems)
-    flattener = Flattener(document, infer(document.model))
+    calls = stripped.nodes, stripped.functions
+    expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
+    flattener = Flattener(document, infer(document.model), expanded)
     graph = flattener.run()
     return replace(graph, problems=_problems(document, graph, flattener.given))
 
@@ -62,7 +63,7 @@ def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: 
 def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:
     """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
     found = [*graph.problems, *opset_problems(document.model), *structure_problems(graph, given)]
-    if not any(problem.kind == "invalid" for problem in found):
+    if document.checkable and not any(problem.kind == "invalid" for problem in found):
         rejected = checker_problem(document.checkable)
         found += [rejected] if rejected else []
     return (*found, *meaning_problems(graph))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,8 +16,6 @@ MAX_INLINE_INT64 = 65536
 MAX_DEPTH = 30
 """Graphs inside one another; protobuf itself stops at 100 nested messages, three for each subgraph."""
 TOO_DEEP = f"more than {MAX_DEPTH} graphs inside one another, which is all that is read"
-PLACEHOLDER = "\x01payload "
-"""Start of the doc_string that links a stripped tensor to its Payload."""
 
 INT64, STRING = 7, 8
 DIMS, DATA_TYPE, STRING_DATA, RAW_DATA, DOC_STRING = 1, 2, 6, 9, 12
@@ -85,13 +84,17 @@ class External:
 class Stripped:
     """The outcome of `strip`."""
 
-    __slots__ = ("functions", "has_graph", "model", "nodes", "payloads")
+    __slots__ = ("functions", "has_graph", "in_sparse", "link", "model", "nodes", "payloads")
 
     def __init__(self) -> None:
+        self.link = f"\x01payload {os.urandom(8).hex()} "
+        """Start of the doc_string that links a stripped tensor to its Payload, such as no file can hold."""
         self.model = b""
         """Serialized model without large payloads."""
         self.has_graph = False
         """False where the file has no graph at all."""
+        self.in_sparse = False
+        """True where a sparse tensor's payload is left out."""
         self.nodes: list[Range] = []
         """Byte ranges of the main graph's nodes, in file order."""
         self.functions: list[list[Range]] = []
@@ -170,7 +173,9 @@ def _rewrite(buffer: Buffer, body: Range, kind: str, out: Stripped, depth: int) 
     for tag, field_start, start, stop in fields(buffer, body[0], sum(body)):
         child = children.get(tag)
         if child and stop - start > unread:
+            before = len(out.payloads)
             rewritten = length_delimited(tag, _rewrite(buffer, (start, stop - start), child, out, depth))
+            out.in_sparse |= kind == "sparse" and len(out.payloads) > before
             chunks += buffer[run:field_start], rewritten
             run = stop
         elif kind == "model" and tag == TRAINING_TAG:
@@ -212,11 +217,10 @@ def _strip_tensor(buffer: Buffer, body: Range, out: Stripped) -> bytes:
     if sum(counts.values()) <= (MAX_INLINE_INT64 if data_type == INT64 else MAX_INLINE):
         return buffer[body[0] : sum(body)]
     out.payloads.append(Payload(body, offset, length, counts, tuple(dims)))
-    return b"".join((*kept, placeholder(data_type == STRING, len(out.payloads) - 1)))
+    return b"".join((*kept, placeholder(data_type == STRING, f"{out.link}{len(out.payloads) - 1}")))
 
 
-def placeholder(is_string: bool, position: int) -> bytes:
-    """Fields of one zero element of any type, linked to the payload at `position`."""
+def placeholder(is_string: bool, link: str) -> bytes:
+    """Fields of one zero element of any type, with a link to its Payload for a doc_string."""
     field = STRING_DATA if is_string else RAW_DATA
-    link = f"{PLACEHOLDER}{position}".encode()
-    return length_delimited(field << 3 | 2, bytes(16)) + length_delimited(DOC_STRING << 3 | 2, link)
+    return length_delimited(field << 3 | 2, bytes(16)) + length_delimited(DOC_STRING << 3 | 2, link.encode())
