@@ -3,7 +3,8 @@
 # lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
 set -eu
 cd "$(dirname "$0")/.."
-. scripts/venv.sh test
+extra=test
+. scripts/venv.sh
 mkdir -p .cache
 
 # Scratch sizes are compared with CMSIS-NN main as compiled into ExecuTorch's wheel, which exists for CPython 3.11.

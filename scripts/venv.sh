@@ -1,5 +1,6 @@
 # Sourced by the other scripts: puts a virtual environment with this project into .venv and activates it.
-# Usage: . scripts/venv.sh [EXTRA]     EXTRA is an optional-dependency group of pyproject.toml.
+# Usage: extra=test; . scripts/venv.sh     extra is an optional-dependency group of pyproject.toml, or empty.
+# A variable, because a POSIX shell passes no arguments to a sourced file.
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
     echo "onnxlint-cmsis needs Python 3.10 or newer; set PYTHON to one" >&2
@@ -17,5 +18,5 @@ if [ ! -x .venv/bin/python ]; then
     "$python" -m venv .venv
 fi
 . .venv/bin/activate
-python -m pip install --quiet --disable-pip-version-check --editable ".${1:+[$1]}"
+python -m pip install --quiet --disable-pip-version-check --editable ".${extra:+[$extra]}"
 python -m compileall -q onnxlint_cmsis # a shell may forbid writing them later, and start-up takes twice as long without
