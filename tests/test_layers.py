@@ -16,7 +16,8 @@ FLATTENED = """
 """
 MULTIPLIED = """
     <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 4] y) <float[3, 2, 1, 1] u = {0}, float[9, 1, 3, 3] w = {0}, float[4, 9, 1, 1] v = {0}> {
+    g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 4] y)
+    <float[3, 2, 1, 1] u = {0}, float[9, 1, 3, 3] w = {0}, float[4, 9, 1, 1] v = {0}> {
         a = Conv(x, u)
         b = Conv<pads = [1, 1, 1, 1], group = 3>(a, w)
         y = Conv(b, v)
