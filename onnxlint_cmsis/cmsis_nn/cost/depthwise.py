@@ -6,7 +6,7 @@ arm_depthwise_conv_wrapper_s8.c of each release.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.cost.memory import block, widen
+from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes, add
 from onnxlint_cmsis.types import Isa
@@ -92,7 +92,7 @@ def _opt_dsp(sizes: Sizes) -> Counts:
         "opt.copy": plane.inside,
     }
     add(counts, widen("opt.copy", plane.inside, sizes.in_c))
-    add(counts, block(Isa.DSP, "opt.fill", outside, 2 * sizes.in_c))
+    add(counts, library_block("opt.fill", outside, 2 * sizes.in_c))
     return counts
 
 
