@@ -55,11 +55,12 @@ def convolve_s8_core_4x(sizes: Sizes, isa: Isa) -> Counts:
     Taps in the padding are filled by the C library there, not by arm_memset_s8.
     """
     counts = {"convolve_s8": 1, **_im2col(sizes)}
-    plane, left = sizes.plane, sizes.pixels % 4
-    add(counts, block(isa, "im2col.copy", sizes.n * plane.inside, sizes.in_c))
-    add(counts, library_block("im2col.fill", sizes.n * (sizes.pixels * sizes.taps - plane.inside), sizes.in_c))
-    add(counts, core_4x_s8(sizes.n * (plane.fours - plane.padded_fours), sizes.depth, sizes.out_c))
-    add(counts, mat_mult_s8(sizes.n * plane.padded_fours, 4, sizes.depth, sizes.out_c))
+    inside, left = sizes.plane.inside, sizes.pixels % 4
+    whole, padded = sizes.fours
+    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
+    add(counts, library_block("im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
+    add(counts, core_4x_s8(sizes.n * whole, sizes.depth, sizes.out_c))
+    add(counts, mat_mult_s8(sizes.n * padded, 4, sizes.depth, sizes.out_c))
     add(counts, mat_mult_s8(sizes.n if left else 0, left, sizes.depth, sizes.out_c))
     return counts
 
