@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
-from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, CPUS, FOLDER
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Isa, KernelCall, Target
@@ -31,7 +31,6 @@ Vector = NDArray[np.float64]
 COMPILER_VERSION = "gcc 12.2"
 FLAGS = "-O3"
 EMULATOR = "QEMU -icount shift=0, SysTick, resolution 40 instructions for all repetitions of a row"
-CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
 DIGITS = 2
 """Digits kept of the instructions of one turn: fewer than machines differ by."""
 TOLERANCE = 0.001
