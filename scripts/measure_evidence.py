@@ -65,7 +65,7 @@ def read(path: Path) -> dict[KernelCall, float]:
 
 
 def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[str, bool, float]]:
-    """Entry point of each pair, whether it lies inside the check's region, and its change of instructions in percent."""
+    """Entry point of each pair, whether it lies in the check's region, and its change of instructions in percent."""
     for call, before in costs.items():
         layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
         subject = Subject(Model(NO_GRAPH), layer, target, route(call, target))

@@ -259,9 +259,49 @@ def test_dilation_is_ignored_in_5_8() -> None:
 def test_16_bit_sizes() -> None:
     wide = KernelCall("convolve_s8", Dims(1, 3, 65536, 3), Dims(8, 3, 3, 3), Dims(1, 1, 65534, 8))
     assert [item.code for item in run(wide, "cortex-m4").hazards] == ["CNN304"]
-    deep = KernelCall("convolve_s8", Dims(1, 3, 3, 7282), Dims(8, 3, 3, 7282), Dims(1, 1, 1, 8))
-    assert [item.code for item in run(deep, "cortex-m4").hazards] == ["CNN304"]
-    assert ids(run(deep, "cortex-m55")) == []
+    assert run(wide, "cortex-m4").hazards[0].numbers(wide.variables()) == (
+        "input_dims.w is 65536; allowed: input_dims.w <= 65535"
+    )
+
+
+def deep(channels: int, pixels: int) -> KernelCall:
+    return KernelCall("convolve_s8", Dims(1, 3, 2 + pixels, channels), Dims(8, 3, 3, channels), Dims(1, 1, pixels, 8))
+
+
+@pytest.mark.parametrize(
+    ("release", "cpu", "channels", "pixels", "cut"),
+    [
+        ("7.0.0", "cortex-m0", 7282, 1, True),  # 65538 columns
+        ("7.0.0", "cortex-m0", 7282, 3, True),
+        ("7.0.0", "cortex-m0", 7282, 2, False),
+        ("7.0.0", "cortex-m4", 7282, 1, False),  # dsp code counts in steps of 4
+        ("7.0.0", "cortex-m4", 29128, 1, True),  # 262152 columns
+        ("7.0.0", "cortex-m4", 29127, 1, False),
+        ("7.0.0", "cortex-m55", 29128, 1, False),
+        ("5.0.0", "cortex-m0", 7282, 1, True),
+        ("5.0.0", "cortex-m0", 7282, 2, False),
+        ("4.1.0", "cortex-m0", 7282, 2, True),  # the count is a uint16_t parameter
+        ("4.1.0", "cortex-m4", 7282, 2, True),
+        ("4.1.0", "cortex-m4", 7282, 1, False),
+        ("4.1.0", "cortex-m4", 29128, 1, True),
+        ("cmsis5-5.8.0", "cortex-m0", 29128, 1, False),  # a plain loop
+        ("cmsis5-5.8.0", "cortex-m4", 7282, 2, True),
+    ],
+)
+def test_columns_are_cut_off_where_the_source_counts_in_16_bits(
+    release: str, cpu: str, channels: int, pixels: int, cut: bool
+) -> None:
+    found = run(deep(channels, pixels), cpu, release).hazards
+    assert [item.code for item in found] == (["CNN304"] if cut else [])
+
+
+def test_the_odd_column_of_a_grouped_layer_has_the_columns_of_one_group() -> None:
+    call = deep(14564, 1)
+    halves = call._replace(filter_dims=call.filter_dims._replace(c=7282))
+    assert len(run(halves, "cortex-m0").hazards) == 1
+    assert (
+        run(halves._replace(filter_dims=Dims(8, 3, 3, 3641), input_dims=Dims(1, 3, 3, 7282)), "cortex-m0").hazards == ()
+    )
 
 
 def test_pooling_window_in_the_padding() -> None:

@@ -3,9 +3,9 @@
 With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one input channel and run it as a
 convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
 
-ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
-the linter takes it as the convolution that ONNX says it is; so this speaks in `onnxlint-cmsis route` and for
-models whose converter keeps the difference in another way.
+ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both). The
+linter takes it as the convolution that ONNX says it is, and then this rule is silent. Where the converter makes
+a depthwise layer of it, as TensorFlow's `DepthwiseConv2D` keeps it one, set `one-channel = "depthwise"`.
 
 **What to do.** Export such a layer as a convolution.
 """

@@ -1,7 +1,7 @@
 """Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name.
 
-Each pair is one layer before and after its channel count took the kernel a check wants. A row speaks of one entry point,
-and so of one data type: only s8 was measured, and nothing is said of s4 and s16. The numbers are
+Each pair is one layer before and after its channel count took the kernel a check wants. A row speaks of one
+entry point, and so of one data type: only s8 was measured, and nothing is said of s4 and s16. The numbers are
 instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
 not cycles. They are in `evidence_table.py`, which `scripts/measure_evidence.py` makes.
 """
