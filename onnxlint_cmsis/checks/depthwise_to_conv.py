@@ -4,8 +4,8 @@ With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one in
 convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
 
 ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
-the linter takes it as the convolution that ONNX says it is; so this speaks in `onnxlint-cmsis route` and for
-models whose converter keeps the difference in another way.
+converters differ in what they make of it. The linter takes it as a convolution unless `--one-channel depthwise`
+(or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
 
 **What to do.** Export such a layer as a convolution.
 """
