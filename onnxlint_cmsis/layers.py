@@ -26,7 +26,7 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
     model = Model(graph)
     return [
         _row(model, layer, target, route(layer.call, target))
-        for layer in lower(graph, settings.assume).layers
+        for layer in lower(graph, settings.assume, settings.one_channel).layers
         for target in settings.targets
     ]
 

@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.table import RULES, rule
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.types import Finding, Freedom, Level, targets_text
+from onnxlint_cmsis.types import Finding, Freedom, Level, Resize, targets_text
 
 
 def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
@@ -52,6 +52,13 @@ def test_every_rule_has_a_page_and_every_check_a_rule() -> None:
         assert "**What to do.**" in page
     assert {check.code for check in CHECKS} <= {row.code for row in RULES}
     assert [row.code for row in RULES] == sorted({row.code for row in RULES})
+
+
+def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
+    model = chain((6, 1, {"kernel": (3, 3)}), (4, 6, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
+    assert codes(model, targets=["cortex-m4"]) == []
+    (found,) = lint(model, targets=["cortex-m4"], one_channel="depthwise")
+    assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
 
 
 def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:

@@ -3,9 +3,9 @@
 With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one input channel and run it as a
 convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
 
-ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both). The
-linter takes it as the convolution that ONNX says it is, and then this rule is silent. Where the converter makes
-a depthwise layer of it, as TensorFlow's `DepthwiseConv2D` keeps it one, set `one-channel = "depthwise"`.
+ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
+converters differ in what they make of it. The linter takes it as a convolution unless `--one-channel depthwise`
+(or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
 
 **What to do.** Export such a layer as a convolution.
 """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
 
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "input-shapes")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
 COLUMNS = (
     "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs", "scratch", "classes",
     "hazards",
