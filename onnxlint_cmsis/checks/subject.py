@@ -78,9 +78,19 @@ class Subject(NamedTuple):
         node = self.layer.node
         weights = next((channel.tensor for channel in self.layer.channels.values()), "")
         filters = weights if weights in node.inputs[1:] else ""
-        places = {"input_dims": next(iter(node.inputs), ""), "filter_dims": filters}
+        places = {"input_dims": self._input(), "filter_dims": filters}
         places["output_dims"] = next(iter(node.outputs), "")
         return {dims: tensor for dims, tensor in places.items() if tensor}
+
+    def _input(self) -> str:
+        """Tensor the kernel reads: the layer's first input, or what the Pad nodes read whose padding it includes."""
+        tensor = next(iter(self.layer.node.inputs), "")
+        for label in self.layer.folded:
+            producer = self.model.graph.producers.get(tensor)
+            while producer is not None and producer.label != label and producer.inputs:
+                producer = self.model.graph.producers.get(producer.inputs[0])
+            tensor = producer.inputs[0] if producer is not None else ""
+        return tensor
 
     def finding(self, code: str, name: str, level: Level, message: str) -> Finding:
         """Make a finding on this layer; `message` is what follows `Conv 'name'`."""
