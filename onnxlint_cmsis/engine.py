@@ -52,7 +52,7 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
         return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)], {})
     from onnxlint_cmsis.lower import lower
 
-    lowered = lower(graph, settings.assume)
+    lowered = lower(graph, settings.assume, settings.one_channel)
     found = [*_problems(graph), *_layer_findings(graph, lowered, settings)]
     report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
     return report._replace(notes=_notes(lowered, settings))

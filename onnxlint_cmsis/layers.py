@@ -24,7 +24,8 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
     model = Model(graph)
-    return [_row(model, layer, target) for layer in lower(graph, settings.assume).layers for target in settings.targets]
+    layers = lower(graph, settings.assume, settings.one_channel).layers
+    return [_row(model, layer, target) for layer in layers for target in settings.targets]
 
 
 class Total(NamedTuple):

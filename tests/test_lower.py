@@ -227,3 +227,16 @@ def test_what_is_computed_from_constants_alone_is_no_layer() -> None:
         }
     """
     assert only(text(source)).node.op_type == "MatMul"
+
+
+@pytest.mark.parametrize("shape", [[1, 1, 9, 9], [1, "c", 9, 9]])
+def test_one_channel_becomes_depthwise_where_the_converter_is_said_to_make_it(shape: list[int | str]) -> None:
+    model = one_node("Conv", shape, {"w": (6, 1, 3, 3)})
+    (layer,) = lower(read(model), one_channel="depthwise").layers
+    assert (layer.call.entry, layer.call.ch_mult, layer.call.filter_dims) == ("depthwise_s8", 6, Dims(1, 3, 3, 6))
+    assert set(layer.channels) == {"output_dims.c", "ch_mult"}
+
+
+def test_a_group_per_channel_is_depthwise_where_only_the_weights_tell_the_channels() -> None:
+    call = only(one_node("Conv", [1, "c", 9, 9], {"w": (8, 1, 3, 3)}, group=4)).call
+    assert (call.entry, call.input_dims.c, call.ch_mult) == ("depthwise_s8", 4, 2)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.subject import Model, Subject
-from onnxlint_cmsis.checks.undecided import undecided_finding
+from onnxlint_cmsis.checks.undecided import Undecided
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower.layer import UNDECIDED, Lowered
 from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -18,23 +18,18 @@ def check_layers(graph: Graph, lowered: Lowered, targets: tuple[Target, ...]) ->
     """All findings about layers, in file order; what cannot be decided is one finding for the whole model."""
     model = Model(graph)
     found: list[Finding] = []
-    open_layers: set[str] = set()
-    open_sizes: set[str] = set()
+    undecided = Undecided(graph)
     for layer in lowered.layers:
         for target in targets:
             taken = route(layer.call, target)
-            if taken.undecided:
-                open_layers.add(layer.node.label)
-                open_sizes.update(taken.undecided)
+            undecided.add(layer.node.label, taken)
             found.extend(_checked(Subject(model, layer, target, taken)))
     for node, reason in lowered.unsupported:
         if reason == UNDECIDED:
-            open_layers.add(node.label)
+            undecided.add_rank(node.label)
         else:
             found.append(_unsupported(graph, node.index, reason))
-    if open_layers:
-        found.append(undecided_finding(graph, open_layers, open_sizes))
-    return _merged(found)
+    return _merged([*found, *undecided.findings()])
 
 
 def _checked(subject: Subject) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.layers import Total
 
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "input-shapes")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
 COLUMNS = (
     "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs",
     "instructions", "scratch", "classes", "hazards",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.convolution import product
 from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
 from onnxlint_cmsis.lower.operands import operands
@@ -12,7 +13,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Size
 Shape = tuple[Size, ...]
 
 
-def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
+def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     """Lower a matrix product: constant right side -> fully connected, two activations -> batch matrix product.
 
     Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
@@ -32,7 +33,7 @@ def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
 
 
 def _fully_connected(
-    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+    graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
 ) -> Layer:
     a, b = shapes
     transposed = bool(node.int("transB"))
@@ -55,7 +56,7 @@ def _scales(graph: Graph, node: Node, weights: str, out_c: Size) -> bool:
 
 
 def _batch_product(
-    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+    graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
 ) -> Layer | str:
     """`arm_batch_matmul_*`: left [n, h, rows, depth], right [n, h, out_c, depth] (transposed)."""
     a, b = shapes

@@ -32,7 +32,10 @@ class Layer:
     call: KernelCall
     """The call."""
     channels: dict[str, Channel] = field(default_factory=dict)
-    """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`)."""
+    """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`).
+
+    `ch_mult` lives in the output channels, which are the input channels times it.
+    """
     groups: int = 1
     """Groups of a convolution."""
     assumed: bool = False

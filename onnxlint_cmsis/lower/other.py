@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type, weights_behind
@@ -25,7 +26,7 @@ def nhwc(shape: Shape | None) -> Dims:
     return Dims(shape[0] if len(shape) == 2 else 1, 1, 1, shape[-1] if shape else 1)
 
 
-def lower_pool(graph: Graph, node: Node, assume: str) -> Layer | str:
+def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     """MaxPool, AveragePool and the global ones; filter is [1, h, w, 1]."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
@@ -48,7 +49,7 @@ def lower_pool(graph: Graph, node: Node, assume: str) -> Layer | str:
     return Layer(node, call, {}, 1, assumed)
 
 
-def lower_elementwise(graph: Graph, node: Node, assume: str) -> Layer | str | None:
+def lower_elementwise(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
     """Add, Mul, Max, Min of two activations; a constant operand is a bias, scale or clip and makes no layer."""
     where = operands(node.domain, node.op_type)
     if len(node.inputs) <= where.weights:
@@ -71,7 +72,7 @@ def lower_elementwise(graph: Graph, node: Node, assume: str) -> Layer | str | No
     return Layer(node, call, {}, 1, assumed)
 
 
-def lower_plain(graph: Graph, node: Node, assume: str) -> Layer | str | None:
+def lower_plain(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
     """Operators whose call is only an input and an output: softmax, concatenation, pad, transpose, LSTM."""
     kind, assumed = data_type(graph, node.inputs[0], "", assume)
     output = next((name for name in node.outputs if name), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
 from onnxlint_cmsis.lower.layer import Layer, Lowered
@@ -11,7 +12,7 @@ from onnxlint_cmsis.lower.other import lower_elementwise, lower_plain, lower_poo
 from onnxlint_cmsis.onnx_graph.derived import derived_values
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
-Rule = Callable[[Graph, Node, str], "Layer | str | None"]
+Rule = Callable[[Graph, Node, Assumptions], "Layer | str | None"]
 
 LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "Conv"): lower_convolution,
@@ -50,19 +51,21 @@ INTEGER_SHAPES = frozenset({"int64", "int32", "bool"})
 """Element types of shape arithmetic, which is no layer."""
 
 
-def lower(graph: Graph, assume: str = "s8") -> Lowered:
+def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
     """Lower every node that has a form in CMSIS-NN and depends on the input, in file order.
 
-    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`.
+    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`; `one_channel` is what a convolution
+    with one group over one input channel becomes: `convolution` or `depthwise`.
     """
     layers: list[Layer] = []
     unsupported: list[tuple[Node, str]] = []
+    assumptions = Assumptions(assume, one_channel)
     derived = derived_values(graph)
     for node in graph.nodes:
         rule = LOWERINGS.get((node.domain, node.op_type))
         if rule is None or not _complete(node) or _is_shape_arithmetic(graph, node) or node.outputs[0] in derived:
             continue
-        result = rule(graph, node, assume)
+        result = rule(graph, node, assumptions)
         if isinstance(result, Layer):
             layers.append(result)
         elif result is not None:
