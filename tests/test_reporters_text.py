@@ -141,6 +141,17 @@ def test_junit_fails_for_what_fails_the_run_and_passes_when_clean():
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "5", "1")
 
 
+def test_gitlab_entries_are_complete_and_told_apart():
+    entries = json.loads(render("gitlab", everything()))
+    assert len(entries) == sum(len(file.findings) + bool(file.error) for file in everything().files)
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+    assert {entry["severity"] for entry in entries} == {"critical", "minor", "info", "blocker"}
+    first = entries[0]
+    assert first["location"] == {"path": "models/kws.onnx", "lines": {"begin": 1}}
+    assert first["check_name"] == "CNN102 conv-1x1-fast"
+    assert first["description"].startswith("Conv 'Conv_1'")
+
+
 def test_json_has_every_field():
     report = json.loads(render("json", everything()))
     assert report["version"] == 1

@@ -10,7 +10,7 @@ DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
 ONE_CHANNEL = ("convolution", "depthwise")
 LEVELS = ("note", "warning", "error")
-FORMATS = ("full", "concise", "json", "sarif", "github", "junit")
+FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 ROUTE_TARGET = "cortex-m55"
 """What `route` answers for where neither option nor record names a CPU or instruction set: one shape, one answer."""
 
