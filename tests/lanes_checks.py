@@ -120,7 +120,9 @@ def without(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.Model
     model = folded(one, removed)
     sizes = {leaf: one.dimensions.class_with_id(leaf).size for leaf in removed}
     kept = {leaf: tuple(lane for lane in range(sizes[leaf]) if lane not in removed[leaf]) for leaf in removed}
-    return resize(model, one.dimensions, kept)
+    again = analyse(load("test.onnx", data=model.SerializeToString()))  # new biases have axes too
+    assert [cls.size for cls in again.classes] == [cls.size for cls in one.dimensions.classes]
+    return resize(model, again, kept)
 
 
 def folded(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelProto:

@@ -62,11 +62,11 @@ class RandomLanes:
 
     def float_of(self, rank: int | None = None) -> tuple[str, Shape] | None:
         fitting = [one for one in self.floats if rank in (None, len(one[1]))]
-        return self.draw(st.sampled_from(fitting[-4:])) if fitting else None
+        return self.draw(st.sampled_from(fitting[-2:])) if fitting else None
 
     def integer_of(self, rank: int | None = None) -> Quantized | None:
         fitting = [one for one in self.integers if rank in (None, len(one.shape))]
-        return self.draw(st.sampled_from(fitting[-4:])) if fitting else None
+        return self.draw(st.sampled_from(fitting[-2:])) if fitting else None
 
     # constants
 
@@ -75,7 +75,7 @@ class RandomLanes:
 
     def zeroed(self, array: np.ndarray, rows: int, columns: int, fill: float = 0) -> np.ndarray:
         """Some rows and some columns without weights."""
-        for axis, share in ((rows, 0.4), (columns, 0.3)):
+        for axis, share in ((rows, 0.5), (columns, 0.1)):
             gone = self.random.random(array.shape[axis]) < share
             place = [slice(None)] * array.ndim
             place[axis] = gone
@@ -89,7 +89,7 @@ class RandomLanes:
         return self.zeroed(self.random.integers(-30, 31, shape), rows, columns) + zero
 
     def bias(self, count: int) -> np.ndarray:
-        return self.random.integers(-300, 300, count) * (self.random.random(count) < 0.7)
+        return self.random.integers(-3000, 3000, count) * (self.random.random(count) < 0.7)
 
     def add_integer(self, name: str, shape: Shape, scale: float, zero: int, dtype: type) -> None:
         self.integers.append(Quantized(name, shape, scale, zero, dtype))
@@ -117,7 +117,7 @@ class RandomLanes:
 
     def kernel(self, channels: int) -> tuple[int, int, int, dict[str, object]]:
         """Rows, columns and attributes of a convolution of so many channels."""
-        size, padded = self.one_of(1, 3), self.coin()
+        size, padded = self.one_of(1, 1, 3), self.number(0, 3) == 0
         group = self.draw(st.sampled_from([g for g in {1, 1, 2, channels} if channels % g == 0]))
         rows = group * self.number(1, 3) if group > 1 else self.number(1, 6)
         return rows, channels // group, size, {"group": group, "pads": [int(padded) * (size // 2)] * 4}
@@ -133,7 +133,7 @@ class RandomLanes:
             rows, columns, size, given = self.kernel(chosen[1][1])
             inputs = [chosen[0], self.real_weights(rows, columns, size, size)]
             if self.coin():
-                inputs.append(self.build.const(self.bias(rows) / 50, np.float32))
+                inputs.append(self.build.const(self.bias(rows) / 500, np.float32))
             made = self.build.op("Conv", *inputs, **given)
             self.floats.append((made, self.plane(chosen[1], rows, size, given["pads"][0])))
 
@@ -142,7 +142,7 @@ class RandomLanes:
             channels, share, size = chosen[1][1], self.number(1, 3), self.one_of(1, 2)
             group = self.draw(st.sampled_from([g for g in {1, channels} if channels % g == 0]))
             weights = self.real_weights(channels, share, size, size, rows=1, columns=0)
-            bias = self.build.const(self.bias(share * group) / 50, np.float32)
+            bias = self.build.const(self.bias(share * group) / 500, np.float32)
             made = self.build.op("ConvTranspose", chosen[0], weights, bias, group=group, strides=[size, size])
             height, width = (edge * size for edge in chosen[1][2:])
             self.floats.append((made, (1, share * group, height, width)))
@@ -196,6 +196,12 @@ class RandomLanes:
             real = self.build.op("Mul", self.build.op("Cast", made, to=TensorProto.FLOAT), self.scalar(0.002))
             self.floats.append((real, self.plane(chosen.shape, rows, size, given["pads"][0])))
 
+    def tower(self) -> None:
+        """Layers of one style, each on the one before."""
+        step = self.one_of(self.conv, self.qdq_conv, self.qlinear_conv, self.conv_integer)
+        for _ in range(3):
+            step()
+
     # products
 
     def matmul(self) -> None:
@@ -204,7 +210,7 @@ class RandomLanes:
             weights = self.real_weights(depth, width, rows=1, columns=0)
             made = self.build.op("MatMul", chosen[0], weights)
             if self.coin():
-                made = self.build.op("Add", made, self.build.const(self.bias(width) / 50, np.float32))
+                made = self.build.op("Add", made, self.build.const(self.bias(width) / 500, np.float32))
             self.floats.append((made, (chosen[1][0], width)))
 
     def gemm(self) -> None:
@@ -213,7 +219,7 @@ class RandomLanes:
             shape = (width, depth) if turned else (depth, width)
             inputs = [chosen[0], self.real_weights(*shape, rows=1 - turned, columns=turned)]
             if self.coin():
-                inputs.append(self.build.const(self.bias(width) / 50, np.float32))
+                inputs.append(self.build.const(self.bias(width) / 500, np.float32))
             made = self.build.op("Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0))
             self.floats.append((made, (chosen[1][0], width)))
 
@@ -430,12 +436,12 @@ class RandomLanes:
     def close(self) -> str:
         """A last layer on any tensor, so that its own size does not belong to the output."""
         if self.integers and self.coin():
-            chosen = self.draw(st.sampled_from(self.integers))
+            chosen = self.draw(st.sampled_from(self.integers[-3:]))
             name, shape = self.real(chosen), chosen.shape
         else:
             if not self.floats:
                 self.dequantize()
-            name, shape = self.draw(st.sampled_from(self.floats))
+            name, shape = self.draw(st.sampled_from(self.floats[-3:]))
         if len(shape) == 4:
             return self.build.op("Conv", name, self.real_weights(2, shape[1], 1, 1))
         return self.build.op("MatMul", name, self.real_weights(shape[1], 2, rows=1, columns=0))
@@ -446,7 +452,8 @@ HELPERS = (
     "number coin one_of zero float_of integer_of scalar zeroed real_weights whole_weights bias add_integer parameters "
     "real kernel plane wide"
 ).split()
-STEPS = [
+LAYERS = "conv qdq_conv qlinear_conv qdq_matmul qlinear_matmul gemm matmul matmul_integer conv_integer qgemm tower".split()
+STEPS = 3 * LAYERS + [
     name for name, value in vars(RandomLanes).items() if callable(value) and name[0] != "_" and name not in (*ENDS, *HELPERS)
 ]
 
@@ -455,7 +462,7 @@ STEPS = [
 def random_models(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """A model, and an input for it."""
     made = RandomLanes(draw)
-    for _ in range(made.number(2, 18)):
+    for _ in range(made.number(3, 24)):
         getattr(made, draw(st.sampled_from(STEPS)))()
     outputs = [made.close() for _ in range(made.number(1, 2))]
     if made.integers and made.coin() and made.integers[-1].name != "x":
