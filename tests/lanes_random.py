@@ -42,7 +42,9 @@ class RandomLanes:
             self.input_dtype = self.draw(st.sampled_from([np.int8, np.uint8]))
             elem_type = TensorProto.INT8 if self.input_dtype is np.int8 else TensorProto.UINT8
             self.integers.append(
-                Quantized(self.build.input("x", *shape, elem_type=elem_type), shape, 0.05, *self.zero(self.input_dtype))
+                Quantized(
+                    self.build.input("x", *shape, elem_type=elem_type), shape, 0.0487, *self.zero(self.input_dtype)
+                )
             )
         self.input_shape = shape
 
@@ -102,7 +104,7 @@ class RandomLanes:
     def quantize(self) -> None:
         if chosen := self.float_of():
             dtype = self.one_of(np.int8, np.uint8)
-            made = Quantized("", chosen[1], self.one_of(0.05, 0.02, 0.25), *self.zero(dtype))
+            made = Quantized("", chosen[1], self.one_of(0.0513, 0.0207, 0.2519), *self.zero(dtype))
             name = self.build.op("QuantizeLinear", chosen[0], *self.parameters(made))
             self.integers.append(made._replace(name=name))
 
@@ -153,7 +155,7 @@ class RandomLanes:
             dtype = self.one_of(np.int8, np.uint8)
             zero = 0 if dtype is np.int8 else 120
             per_channel = self.coin() and dtype is np.int8
-            scales = np.full(rows, 0.01) * self.random.uniform(0.5, 2, rows) if per_channel else np.array(0.01)
+            scales = np.full(rows, 0.0103) * self.random.uniform(0.5, 2, rows) if per_channel else np.array(0.0103)
             scales = scales.astype(np.float32)
             weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
             zeros = self.build.const(np.full(scales.shape, zero), dtype)
@@ -175,10 +177,10 @@ class RandomLanes:
             dtype = np.uint8 if chosen.dtype is np.uint8 and self.coin() else np.int8
             zero = 0 if dtype is np.int8 else 120
             weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
-            made = Quantized("", self.plane(chosen.shape, rows, size, given["pads"][0]), 0.1, *self.zero(chosen.dtype))
-            scales = (
-                self.random.uniform(0.005, 0.02, rows) if dtype is np.int8 and self.coin() else np.array(0.01)
+            made = Quantized(
+                "", self.plane(chosen.shape, rows, size, given["pads"][0]), 0.1009, *self.zero(chosen.dtype)
             )
+            scales = self.random.uniform(0.005, 0.02, rows) if dtype is np.int8 and self.coin() else np.array(0.0103)
             inputs = [chosen.name, *self.parameters(chosen), weights, self.build.const(scales, np.float32)]
             inputs += [self.build.const(np.full(scales.shape, zero), dtype), *self.parameters(made)]
             if self.coin():
@@ -220,14 +222,16 @@ class RandomLanes:
             inputs = [chosen[0], self.real_weights(*shape, rows=1 - turned, columns=turned)]
             if self.coin():
                 inputs.append(self.build.const(self.bias(width) / 500, np.float32))
-            made = self.build.op("Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0))
+            made = self.build.op(
+                "Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0)
+            )
             self.floats.append((made, (chosen[1][0], width)))
 
     def qdq_matmul(self) -> None:
         if chosen := self.integer_of(2):
             depth, width = chosen.shape[1], self.number(1, 6)
             weights = self.build.const(self.whole_weights((depth, width), np.int8, 0, 1, 0), np.int8)
-            scale = np.float32(0.02)
+            scale = np.float32(0.0197)
             real = self.build.op("DequantizeLinear", weights, self.scalar(scale), self.scalar(0, np.int8))
             made = self.build.op("MatMul", self.real(chosen), real)
             if self.coin():
@@ -240,14 +244,12 @@ class RandomLanes:
     def qlinear_matmul(self) -> None:
         if chosen := self.integer_of(2):
             depth, width = chosen.shape[1], self.number(1, 6)
-            made = Quantized("", (chosen.shape[0], width), 0.1, *self.zero(chosen.dtype))
+            made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(chosen.dtype))
             dtype = chosen.dtype
             zero = 0 if dtype is np.int8 else 120
             weights = self.build.const(self.whole_weights((depth, width), dtype, zero, 1, 0), dtype)
-            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.01), self.scalar(zero, dtype)]
-            self.integers.append(
-                made._replace(name=self.build.op("QLinearMatMul", *inputs, *self.parameters(made)))
-            )
+            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
+            self.integers.append(made._replace(name=self.build.op("QLinearMatMul", *inputs, *self.parameters(made))))
 
     def matmul_integer(self) -> None:
         if (chosen := self.integer_of(2)) and chosen.dtype is np.uint8:
@@ -266,9 +268,9 @@ class RandomLanes:
             zero = 0 if dtype is np.int8 else 120
             shape = (width, depth) if turned else (depth, width)
             weights = self.build.const(self.whole_weights(shape, dtype, zero, 1 - turned, turned), dtype)
-            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.01), self.scalar(zero, dtype)]
+            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
             inputs.append(self.build.const(self.bias(width), np.int32))
-            made = Quantized("", (chosen.shape[0], width), 0.1, *self.zero(dtype))
+            made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(dtype))
             name = self.build.op("QGemm", *inputs, *self.parameters(made), domain=MICROSOFT, transB=turned)
             self.integers.append(made._replace(name=name))
 
@@ -276,7 +278,9 @@ class RandomLanes:
 
     def unary(self) -> None:
         if chosen := self.float_of():
-            names = "Relu Sigmoid Tanh HardSigmoid HardSwish LeakyRelu Elu Softplus Neg Abs Erf Gelu Identity Round".split()
+            names = (
+                "Relu Sigmoid Tanh HardSigmoid HardSwish LeakyRelu Elu Softplus Neg Abs Erf Gelu Identity Round".split()
+            )
             self.floats.append((self.build.op(self.one_of(*names), chosen[0]), chosen[1]))
 
     def clip(self) -> None:
@@ -301,7 +305,7 @@ class RandomLanes:
         if chosen := self.integer_of():
             same = [one for one in self.integers if one.shape == chosen.shape and one.dtype is chosen.dtype]
             other = self.draw(st.sampled_from(same))
-            made = chosen._replace(scale=self.one_of(0.05, 0.2))
+            made = chosen._replace(scale=self.one_of(0.0513, 0.2017))
             inputs = [chosen.name, *self.parameters(chosen), other.name, *self.parameters(other)]
             op_type = self.one_of("QLinearAdd", "QLinearMul")
             name = self.build.op(op_type, *inputs, *self.parameters(made), domain=MICROSOFT)
@@ -309,7 +313,7 @@ class RandomLanes:
 
     def qlinear_curve(self) -> None:
         if chosen := self.integer_of():
-            made = chosen._replace(scale=0.02)
+            made = chosen._replace(scale=0.0207)
             op_type = self.one_of("QLinearLeakyRelu", "QLinearSigmoid")
             given = [*self.parameters(chosen), *self.parameters(made)]
             self.integers.append(made._replace(name=self.build.op(op_type, chosen.name, *given, domain=MICROSOFT)))
@@ -341,7 +345,7 @@ class RandomLanes:
 
     def qlinear_pool(self) -> None:
         if chosen := self.integer_of(4):
-            made = chosen._replace(scale=0.04, shape=(*chosen.shape[:2], 1, 1))
+            made = chosen._replace(scale=0.0411, shape=(*chosen.shape[:2], 1, 1))
             given = [*self.parameters(chosen), *self.parameters(made)]
             name = self.build.op("QLinearGlobalAveragePool", chosen.name, *given, domain=MICROSOFT)
             self.integers.append(made._replace(name=name))
@@ -378,8 +382,16 @@ class RandomLanes:
             shape = chosen.shape
             same = [o for o in self.integers if o.shape[2:] == shape[2:] and len(o.shape) == len(shape)]
             other = self.draw(st.sampled_from([one for one in same if one.dtype is chosen.dtype]))
-            made = chosen._replace(scale=self.one_of(chosen.scale, 0.07), shape=(1, shape[1] + other.shape[1], *shape[2:]))
-            inputs = [*self.parameters(made), chosen.name, *self.parameters(chosen), other.name, *self.parameters(other)]
+            made = chosen._replace(
+                scale=self.one_of(chosen.scale, 0.0703), shape=(1, shape[1] + other.shape[1], *shape[2:])
+            )
+            inputs = [
+                *self.parameters(made),
+                chosen.name,
+                *self.parameters(chosen),
+                other.name,
+                *self.parameters(other),
+            ]
             name = self.build.op("QLinearConcat", *inputs, domain=MICROSOFT, axis=1)
             self.integers.append(made._replace(name=name))
 
@@ -410,7 +422,11 @@ class RandomLanes:
             if self.coin():
                 name = self.build.op("Transpose", name, perm=[0, 2, 3, 1])
             if int(np.prod(rest)) <= 300:
-                made = self.build.op("Flatten", name) if self.coin() else self.build.op("Reshape", name, self.build.ints(1, -1))
+                made = (
+                    self.build.op("Flatten", name)
+                    if self.coin()
+                    else self.build.op("Reshape", name, self.build.ints(1, -1))
+                )
                 self.floats.append((made, (batch, int(np.prod(rest)))))
 
     def integer_flatten(self) -> None:
@@ -452,9 +468,13 @@ HELPERS = (
     "number coin one_of zero float_of integer_of scalar zeroed real_weights whole_weights bias add_integer parameters "
     "real kernel plane wide"
 ).split()
-LAYERS = "conv qdq_conv qlinear_conv qdq_matmul qlinear_matmul gemm matmul matmul_integer conv_integer qgemm tower".split()
+LAYERS = (
+    "conv qdq_conv qlinear_conv qdq_matmul qlinear_matmul gemm matmul matmul_integer conv_integer qgemm tower".split()
+)
 STEPS = 3 * LAYERS + [
-    name for name, value in vars(RandomLanes).items() if callable(value) and name[0] != "_" and name not in (*ENDS, *HELPERS)
+    name
+    for name, value in vars(RandomLanes).items()
+    if callable(value) and name[0] != "_" and name not in (*ENDS, *HELPERS)
 ]
 
 
