@@ -50,7 +50,10 @@ class Backward:
             for body in node.bodies:
                 self._need_all(body.outputs)
         for node in reversed(facts.graph.nodes):
-            self._node(node)
+            try:
+                self._node(node)
+            except (ValueError, IndexError):  # shapes that contradict each other
+                self._need_all(node.inputs)
 
     def _node(self, node: Node) -> None:
         weighted = self.sums.get(node.index)

@@ -28,6 +28,8 @@ class Curve(NamedTuple):
     """Relative and absolute error that an implementation may have, in units of `SLACK`."""
     steep: float = 0.0
     """Greatest slope, for functions that do not keep the order of their arguments."""
+    jumps: bool = False
+    """Whether bounds next to each other may come out far apart."""
 
 
 def curve(node: Node, facts: Facts) -> Known | None:
@@ -42,6 +44,8 @@ def bent(known: Known, curve_: Curve, node: Node) -> Known:
     if curve_.steep and made.low is not made.high:
         made = Known(np.minimum(made.low, made.high), np.maximum(made.low, made.high))
         made = made.widened(curve_.steep * (known.high - known.low))
+    if curve_.jumps:
+        return made.only(made.low == made.high)
     if not curve_.rounds:
         return made
     return made.widened(curve_.rounds * SLACK * np.where(made.zero & known.zero, 0, 1 + np.abs(made.low)))
@@ -82,18 +86,18 @@ def _gelu(x: Floats, node: Node) -> Floats:
 
 CURVES: dict[str, Curve] = {
     "Abs": Curve(lambda x, _: np.abs(x), steep=1),
-    "Ceil": Curve(lambda x, _: np.ceil(x)),
+    "Ceil": Curve(lambda x, _: np.ceil(x), jumps=True),
     "Elu": Curve(_elu, 4, steep=10),
     "Erf": Curve(_erf, 4),
     "Exp": Curve(lambda x, _: np.exp(x), 4),
-    "Floor": Curve(lambda x, _: np.floor(x)),
+    "Floor": Curve(lambda x, _: np.floor(x), jumps=True),
     "Gelu": Curve(_gelu, 8, steep=2),
     "HardSigmoid": Curve(_hard_sigmoid, 1, steep=10),
     "HardSwish": Curve(lambda x, _: x * np.clip(x / 6 + 0.5, 0, 1), 4, steep=2),
     "LeakyRelu": Curve(_leaky, 1, steep=10),
     "Neg": Curve(lambda x, _: -x, steep=1),
     "Relu": Curve(lambda x, _: np.maximum(x, 0)),
-    "Round": Curve(lambda x, _: np.rint(x)),
+    "Round": Curve(lambda x, _: np.rint(x), jumps=True),
     "Sigmoid": Curve(_sigmoid, 4),
     "Softplus": Curve(lambda x, _: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0), 4),
     "Softsign": Curve(lambda x, _: x / (1 + np.abs(x)), 4),
@@ -112,9 +116,9 @@ def clip(node: Node, facts: Facts) -> Known | None:
     known = facts.input(node, 0)
     low = facts.scalar(node, 1, _real(node, "min", -math.inf))
     high = facts.scalar(node, 2, _real(node, "max", math.inf))
-    return (
-        None if known is None or math.isnan(low + high) else known.map(lambda x: np.minimum(np.maximum(x, low), high))
-    )
+    if known is None or math.isnan(low) or math.isnan(high):
+        return None
+    return known.map(lambda x: np.minimum(np.maximum(x, low), high))
 
 
 def cast(node: Node, facts: Facts) -> Known | None:
@@ -123,11 +127,12 @@ def cast(node: Node, facts: Facts) -> Known | None:
     target = facts.elem_type(node.outputs[0])
     if known is None or target == "bool":
         return None
-    if target in ("float32", "float64"):
-        return known.only((np.abs(known.low) < 2**24) | (facts.elem_type(node.inputs[0]) == target))
-    if "int" not in facts.elem_type(node.inputs[0]):
+    source = facts.elem_type(node.inputs[0])
+    if "int" in source:
+        return known if "int" in target else known.only(np.abs(known.low) < 2**24)
+    if "int" in target:
         return known.map(np.trunc)
-    return known
+    return known if source == target else known.widened(np.where(known.zero, 0, SLACK * np.abs(known.low)))
 
 
 def dropout(node: Node, facts: Facts) -> Known | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,19 +33,23 @@ def forward(facts: Facts) -> dict[int, Weighted]:
     found: dict[int, Weighted] = {}
     with np.errstate(all="ignore"):
         for node in facts.graph.nodes:
-            if all(name in facts.graph.constants for name in node.outputs if name):
-                continue
-            if (node.domain, node.op_type) in SUMS and _complete(node):
-                weighted = weighted_of(node, facts)
-                if weighted is not None:
-                    found[node.index] = weighted
-                    facts.learn(node, 0, layer(node, facts, weighted))
-            elif _complete(node):
-                for position, name in enumerate(node.outputs):
-                    if name:
-                        facts.learn(node, position, _value(node, facts, position))
+            if _complete(node) and not all(name in facts.graph.constants for name in node.outputs if name):
+                with suppress(ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
+                    _node(node, facts, found)
             facts.derive(node)
     return found
+
+
+def _node(node: Node, facts: Facts, sums: dict[int, Weighted]) -> None:
+    if (node.domain, node.op_type) not in SUMS:
+        for position, name in enumerate(node.outputs):
+            if name:
+                facts.learn(node, position, _value(node, facts, position))
+        return
+    weighted = weighted_of(node, facts)
+    if weighted is not None:
+        facts.learn(node, 0, layer(node, facts, weighted))
+        sums[node.index] = weighted
 
 
 def _complete(node: Node) -> bool:

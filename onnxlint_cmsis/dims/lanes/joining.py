@@ -94,7 +94,8 @@ def pads_of(node: Node, facts: Facts) -> list[tuple[int, int]] | None:
 def pad(node: Node, facts: Facts) -> Known | None:
     """A constant around; along an axis that is not spread out, only what equals the constant stays one value."""
     known, pads = facts.input(node, 0), pads_of(node, facts)
-    value = facts.scalar(node, 2, float(node.attributes.get("value", 0.0)))  # type: ignore[arg-type]
+    given = node.attributes.get("value", 0.0)
+    value = facts.scalar(node, 2, given if isinstance(given, float) else np.nan)
     shape = facts.shape(node.inputs[0])
     if known is None or pads is None or shape is None or node.text("mode", "constant") != "constant":
         return None

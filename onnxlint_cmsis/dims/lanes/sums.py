@@ -13,6 +13,7 @@ from onnxlint_cmsis.dims.lanes.known import SLACK, Known, along, exactly
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats, Mask
     from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.types import Size
 
 
 class Weighted(NamedTuple):
@@ -124,21 +125,26 @@ def _convolution(places: _Places) -> Callable[[Node, Facts], Weighted | None]:
     def rule(node: Node, facts: Facts) -> Weighted | None:
         found = _taps(facts, node, places, 0)
         group = node.int("group", 1)
-        channels = (facts.shape(node.inputs[0]) or (None, None))[1]
         if found is None or node.int("channels_last") or found[0].ndim < 3 or group < 1:
             return None
         rows, columns = found[0].shape[:2]
-        if rows % group or channels != group * columns:
+        if rows % group or _channels(facts, node) != group * columns:
             return None
         shape = group, rows // group, columns, -1
         taps, slack = found[0].reshape(shape), None if found[1] is None else found[1].reshape(shape)
         mixing, plain = group == 1 or columns > 1, not _padded(node)
         zero = _zero_point(facts, node, places)
         return Weighted(
-            node.index, 0, places.weights, 1, 1, mixing, plain, zero, taps, _touched(taps), slack, places.real
+            node.index, 0, places.weights, 1, 1, mixing, plain, zero, taps, _touched(taps, slack), slack, places.real
         )
 
     return rule
+
+
+def _channels(facts: Facts, node: Node) -> Size:
+    """Channels of the data of a convolution."""
+    shape = facts.shape(node.inputs[0])
+    return None if shape is None or len(shape) < 3 else shape[1]
 
 
 def _padded(node: Node) -> bool:
@@ -150,8 +156,9 @@ def _transposed(node: Node, facts: Facts) -> Weighted | None:
     """Weights [C, M / group, ...]; every element sees the same taps only where there is one, at stride 1."""
     found = _taps(facts, node, _Places(1), 0)
     group = node.int("group", 1)
-    channels = (facts.shape(node.inputs[0]) or (None, None))[1]
-    if found is None or found[0].ndim < 3 or group < 1 or found[0].shape[0] % group or channels != found[0].shape[0]:
+    if found is None or found[0].ndim < 3 or group < 1 or found[0].shape[0] % group:
+        return None
+    if _channels(facts, node) != found[0].shape[0]:
         return None
     columns, rows = found[0].shape[0] // group, found[0].shape[1]
 
@@ -162,7 +169,7 @@ def _transposed(node: Node, facts: Facts) -> Weighted | None:
     grown = any(node.ints("output_padding")) or "output_shape" in node.attributes
     plain = taps.shape[3] == 1 and set(node.ints("strides")) <= {1} and not _padded(node) and not grown
     mixing = group == 1 or columns > 1
-    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), taps, _touched(taps), slack, real=True)
+    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), taps, _touched(taps, slack), slack, real=True)
 
 
 def _product(left: _Places, right: _Places) -> Callable[[Node, Facts], Weighted | None]:
@@ -200,14 +207,14 @@ def _factor(node: Node, facts: Facts, places: _Places, data: int, axes: tuple[in
     factor = node.attributes.get("alpha", 1.0) if node.op_type in GEMMS and places.real else 1.0
     number = float(factor) if isinstance(factor, int | float) else np.nan
     zero = _zero_point(facts, node, places)
-    touched = _touched(taps)
+    touched = _touched(taps, slack)
     wide = node.index, data, places.weights, axis, made
     return Weighted(*wide, True, True, zero, taps, touched, slack, places.real, number)
 
 
-def _touched(taps: Floats) -> Mask:
-    made: Mask = (taps != 0).any(axis=3)
-    return made
+def _touched(taps: Floats, slack: Floats | None) -> Mask:
+    nonzero = taps != 0 if slack is None else (taps != 0) | (slack != 0)
+    return np.asarray(nonzero.any(axis=3))
 
 
 GEMMS = ("FusedGemm", "Gemm", "QGemm")
