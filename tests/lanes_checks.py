@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from dims_graphs import resize, run
-from onnxlint_cmsis.dims.bias import bias_slot
+from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.dims.lanes import Lanes, analyse_lanes
 from onnxlint_cmsis.dims.lanes.backward import Backward
@@ -129,6 +129,7 @@ def folded(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelP
     """The model with the biases that the others need once some lanes are gone."""
     model = onnx.ModelProto()
     model.CopyFrom(one.model)
+    new: list[onnx.NodeProto] = []
     for index, added in one.lanes.increments(removed).items():
         slot = bias_slot(one.graph, one.graph.nodes[index])
         assert slot is not None
@@ -138,20 +139,28 @@ def folded(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelP
         dtype = held.dtype if slot.tensor else np.float32 if slot.kind == "float" else np.int32
         name = f"{slot.tensor or 'new bias'}/{index}"
         model.graph.initializer.append(numpy_helper.from_array(exact.astype(dtype), name))
-        _connect(model, reader_node, slot, name)
+        new += _connect(model, reader_node, slot, name)
+    nodes = [*new, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
     return model
 
 
-def _connect(model: onnx.ModelProto, node: onnx.NodeProto, slot, name: str) -> None:
+def _connect(model: onnx.ModelProto, node: onnx.NodeProto, slot: BiasSlot, name: str) -> list[onnx.NodeProto]:
+    """Make a constant the bias of a node; returns the node that this takes, if one."""
     while len(node.input) <= slot.position:
         node.input.append("")
     if slot.kind != "dequantized":
         node.input[slot.position] = name
-    elif slot.tensor:
+        return []
+    if slot.tensor:
         maker = next(other for other in model.graph.node if node.input[slot.position] in other.output)
         maker.input[0] = name
-    else:
-        raise NotImplementedError("a bias that needs a node of its own")
+        return []
+    scales = np.array(slot.scales if len(slot.scales) > 1 else slot.scales[0], np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(scales, f"{name}/scale"))
+    node.input[slot.position] = f"{name}/real"
+    return [helper.make_node("DequantizeLinear", [name, f"{name}/scale"], [f"{name}/real"], axis=0)]
 
 
 def check_removal(one: Analysed, removed: Mapping[int, Collection[int]], feed: Feed) -> None:
