@@ -10,7 +10,8 @@ import numpy as np
 from onnxlint_cmsis.dims.lanes import elementwise, joining, pooling
 from onnxlint_cmsis.dims.lanes.facts import Facts, has
 from onnxlint_cmsis.dims.lanes.known import anywhere, reduced
-from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of, regrouped
+from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of
+from onnxlint_cmsis.dims.lanes.regrouping import regrouped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Mask

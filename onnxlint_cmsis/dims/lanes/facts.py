@@ -140,6 +140,12 @@ def has(node: Node, position: int) -> bool:
     return position < len(node.inputs) and bool(node.inputs[position])
 
 
+def real_attribute(node: Node, name: str, default: float) -> float:
+    """A number among a node's attributes, NaN where it is none."""
+    value = node.attributes.get(name, default)
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
 def _fits(known: Known, shape: tuple[Size, ...]) -> bool:
     """Whether every axis is as long as the model says, or not spread out."""
     sizes = known.low.shape

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, level
 from onnxlint_cmsis.dims.lanes.quantized import real_input, requantized
 
@@ -150,8 +150,7 @@ def batch_normalization(node: Node, facts: Facts) -> Known | None:
         return None
     shape = [-1 if axis == 1 else 1 for axis in range(known.low.ndim)]
     scale, bias, mean, variance = (facts.vector(node, place, np.nan).reshape(shape) for place in range(1, 5))
-    epsilon = node.attributes.get("epsilon", 1e-5)
-    factor = scale / np.sqrt(variance + (float(epsilon) if isinstance(epsilon, int | float) else np.nan))
+    factor = scale / np.sqrt(variance + real_attribute(node, "epsilon", 1e-5))
     bounds = [(bound - mean) * factor + bias for bound in (known.low, known.high)]
     margin = 4 * SLACK * (np.abs(known.low * factor) + np.abs(mean * factor) + np.abs(bias))
     return Known(np.minimum(*bounds), np.maximum(*bounds)).widened(margin)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts
+from onnxlint_cmsis.dims.lanes.facts import Facts, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, along, exactly
 
 if TYPE_CHECKING:
@@ -204,8 +204,7 @@ def _factor(node: Node, facts: Facts, places: _Places, data: int, axes: tuple[in
     if shape[axis] != found[0].shape[columns]:
         return None
     taps, slack = ordered(found[0]), None if found[1] is None else ordered(found[1])
-    factor = node.attributes.get("alpha", 1.0) if node.op_type in GEMMS and places.real else 1.0
-    number = float(factor) if isinstance(factor, int | float) else np.nan
+    number = real_attribute(node, "alpha", 1.0) if node.op_type in GEMMS and places.real else 1.0
     zero = _zero_point(facts, node, places)
     touched = _touched(taps, slack)
     wide = node.index, data, places.weights, axis, made
