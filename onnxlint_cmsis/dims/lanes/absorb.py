@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.bias import FactorScales
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Floats, Known, Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 LIMIT = 2.0**31 - 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.onnx_graph.graph import Graph
 

@@ -15,7 +15,7 @@ from onnxlint_cmsis.dims.lanes.regrouping import regrouped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Node
 
 Masks = dict[str, "Mask"]

@@ -10,12 +10,13 @@ import numpy as np
 from onnxlint_cmsis.dims.lanes import elementwise, joining, pooling, quantized
 from onnxlint_cmsis.dims.lanes.layers import layer
 from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of
-from onnxlint_cmsis.dims.lanes.sums import SUMS, Weighted, weighted_of
+from onnxlint_cmsis.dims.lanes.sums import SUMS, weighted_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.elementwise import Forward
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Known
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Node
 
 FORWARD: dict[tuple[str, str], Forward] = {

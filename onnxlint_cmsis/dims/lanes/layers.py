@@ -11,7 +11,8 @@ from onnxlint_cmsis.dims.lanes.elementwise import add
 from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, lay
 from onnxlint_cmsis.dims.lanes.quantized import requantized
-from onnxlint_cmsis.dims.lanes.sums import GEMMS, Weighted, sums
+from onnxlint_cmsis.dims.lanes.sums import GEMMS
+from onnxlint_cmsis.dims.lanes.weighted import Weighted, sums
 from onnxlint_cmsis.dims.scales import is_dequantize
 
 if TYPE_CHECKING:
