@@ -92,7 +92,25 @@ def node_location(path: str, node: Node) -> Location:
 def _layer_findings(graph: Graph, lowered: Lowered, settings: Settings) -> list[Finding]:
     from onnxlint_cmsis.checks.layers import check_layers
 
-    return check_layers(graph, lowered, settings.targets)
+    sound = _sound(graph, lowered)
+    found = check_layers(graph, sound, settings.targets)
+    if not sound.foreign:
+        return found
+    from onnxlint_cmsis.checks.foreign_operators import foreign_findings
+
+    return found + foreign_findings(graph, sound)
+
+
+def _sound(graph: Graph, lowered: Lowered) -> Lowered:
+    """What was lowered without the nodes that have a problem already: what else is said of them follows from it."""
+    wrong = {problem.node for problem in graph.problems if problem.node}
+    if not wrong:
+        return lowered
+    return lowered._replace(
+        layers=tuple(layer for layer in lowered.layers if layer.node.label not in wrong),
+        unsupported=tuple(pair for pair in lowered.unsupported if pair[0].label not in wrong),
+        foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
+    )
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

@@ -9,15 +9,21 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.table import aligned
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.lower.layer import UNDECIDED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
 
+DESCRIPTION = (
+    "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, scratch. "
+    "Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is BatchNormalization in "
+    "its weights; operators that move and compute nothing of their own (Reshape, Q/DQ, ...) are no layers."
+)
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
 COLUMNS = (
-    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs", "scratch", "classes",
-    "hazards",
+    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs", "scratch",
+    "classes", "hazards",
 )  # fmt: skip
 NUMBERS = ("macs", "scratch")
 WIDEST = 56
@@ -26,7 +32,7 @@ WIDEST = 56
 
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
-    parser = Parser("layers", "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, scratch.")
+    parser = Parser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
@@ -45,8 +51,13 @@ def as_text(rows: list[dict[str, object]]) -> str:
     """The rows as an aligned table; the target is a column where there are several."""
     targets = {row.get("target") for row in rows}
     columns = [name for name in COLUMNS if name != "target" or len(targets) > 1]
-    cells = [[cell(name, row.get(name)) for name in columns] for row in rows]
+    cells = [[cell(name, row.get(name)) for name in columns] for row in map(_worded, rows)]
     return aligned(columns, cells, right=NUMBERS)
+
+
+def _worded(row: dict[str, object]) -> dict[str, object]:
+    """The row with a word in place of a kernel that is not there or not decided."""
+    return row if row["kernel"] else {**row, "kernel": "none" if row["reason"] not in ("", UNDECIDED) else "?"}
 
 
 def cell(name: str, value: object) -> str:
@@ -55,7 +66,11 @@ def cell(name: str, value: object) -> str:
         return shortened(str(value))
     if isinstance(value, dict):
         return "; ".join(f"{key} {item}" for key, item in value.items())
+    if name == "fused" and isinstance(value, list):
+        return ", ".join(one["op"] for one in value)
     if isinstance(value, (list, tuple)):
+        if name == "filter" and set(value) == {None}:
+            return "-"
         separator = "x" if name in ("input", "filter", "output") else ", "
         return separator.join("?" if item is None else str(item) for item in value)
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
