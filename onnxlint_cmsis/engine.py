@@ -92,13 +92,7 @@ def node_location(path: str, node: Node) -> Location:
 def _layer_findings(graph: Graph, lowered: Lowered, settings: Settings) -> list[Finding]:
     from onnxlint_cmsis.checks.layers import check_layers
 
-    sound = _sound(graph, lowered)
-    found = check_layers(graph, sound, settings.targets)
-    if not sound.foreign:
-        return found
-    from onnxlint_cmsis.checks.foreign_operators import foreign_findings
-
-    return found + foreign_findings(graph, sound)
+    return check_layers(graph, _sound(graph, lowered), settings.targets)
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
@@ -108,7 +102,7 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
         return lowered
     return lowered._replace(
         layers=tuple(layer for layer in lowered.layers if layer.node.label not in wrong),
-        unsupported=tuple(pair for pair in lowered.unsupported if pair[0].label not in wrong),
+        undecided=tuple(node for node in lowered.undecided if node.label not in wrong),
         foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.lower.layer import Channel, Layer
@@ -22,8 +23,8 @@ Row = dict[str, object]
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
     from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.cmsis_nn.route import route
     from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.lower.layer import UNDECIDED
     from onnxlint_cmsis.onnx_graph.load import load
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
@@ -31,10 +32,39 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
     lowered = lower(graph, settings.assume, settings.one_channel)
     rows: list[tuple[int, Row]] = []
     for layer in lowered.layers:
-        rows += [(layer.node.index, _row(model, layer, t, route(layer.call, t))) for t in settings.targets]
-    for node, reason in (*lowered.unsupported, *lowered.foreign):
-        rows += [(node.index, _without_kernel(graph, node, t, reason)) for t in settings.targets]
+        rows += [(layer.node.index, _row(model, layer, target)) for target in settings.targets]
+    for node, reason in (*((node, UNDECIDED) for node in lowered.undecided), *lowered.foreign):
+        rows += [(node.index, _without_kernel(graph, node, target, reason)) for target in settings.targets]
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+class Total(NamedTuple):
+    """What the layers of a model cost together on one target."""
+
+    target: str
+    """Label of the target."""
+    measured_on: str
+    """CPU that the instructions were measured on."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers whose cost is known."""
+    layers: int
+    """How many those are."""
+    unknown_layers: int
+    """How many the sum leaves out."""
+
+
+def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
+    """One total for each target."""
+    return [
+        _total(target, [row["instructions"] for row in rows if row["target"] == target.label]) for target in targets
+    ]
+
+
+def _total(target: Target, numbers: list[object]) -> Total:
+    from onnxlint_cmsis.cmsis_nn.cost.table import CPUS
+
+    known = [number for number in numbers if isinstance(number, int)]
+    return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
 
 
 def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:
@@ -61,6 +91,7 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
         "effective": "",
         "reason": reason,
         "macs": None,
+        "instructions": None,
         "scratch": None,
         "classes": {},
         "hazards": [],
@@ -68,7 +99,11 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
     }
 
 
-def _row(model: Model, layer: Layer, target: Target, taken: Route) -> Row:
+def _row(model: Model, layer: Layer, target: Target) -> Row:
+    from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+    from onnxlint_cmsis.cmsis_nn.route import route
+
+    taken = route(layer.call, target)
     return {
         "node": layer.node.label,
         "op": layer.node.op_type,
@@ -84,6 +119,7 @@ def _row(model: Model, layer: Layer, target: Target, taken: Route) -> Row:
         "effective": taken.effective,
         "reason": taken.reason,
         "macs": layer.macs,
+        "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,
         "classes": _classes(model, layer),
         "hazards": [hazard.id for hazard in taken.hazards],

@@ -18,38 +18,20 @@ from onnxlint_cmsis.checks.evidence import COMPILER, REGIONS, Evidence, pair_val
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
-from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair, Target
+from onnxlint_cmsis.types import Isa, KernelCall, Target
 
 TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
 NO_GRAPH = Graph("", (), {}, {}, (), (), {}, {})
 NO_NODE = Node(0, "", "", "", 0, (), ())
 
-Row = dict[str, int]
-
-
-def call_of(row: Row, kind: str) -> KernelCall | None:
-    """Kernel call of a cost row; None for a kind without a wrapper."""
-    if kind not in ("conv", "dw"):
-        return None
-    channels = Dims(row["n"], row["h"], row["w"], row["in_c"])
-    output = Dims(row["n"], row["out_h"], row["out_w"], row["out_c"])
-    depthwise = kind == "dw"
-    last = (1, row["kh"], row["kw"], row["out_c"]) if depthwise else (row["out_c"], row["kh"], row["kw"], row["in_c"])
-    return KernelCall(
-        "depthwise_s8" if depthwise else "convolve_s8",
-        channels,
-        Dims(*last),
-        output,
-        Pair(row["stride_h"], row["stride_w"]),
-        Pair(row["pad_h"], row["pad_w"]),
-        dilation=Pair(row["dil_h"], row["dil_w"]),
-        ch_mult=row["ch_mult"] if depthwise else 0,
-    )
+WRAPPED = ("conv", "dw")
+"""Kinds of rows whose wrapper chooses between kernels that checks ask for."""
 
 
 def read(path: Path) -> dict[KernelCall, float]:
@@ -58,14 +40,13 @@ def read(path: Path) -> dict[KernelCall, float]:
     with gzip.open(path, "rt") as lines:
         for line in lines:
             row = json.loads(line)
-            call = call_of(row, row["kind"])
-            if call is not None:
-                costs[call] = row["instructions"]
+            if row["kind"] in WRAPPED:
+                costs[call_of(row)] = row["instructions"]
     return costs
 
 
-def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[bool, float]]:
-    """Whether each pair lies inside the check's region, and its change of instructions in percent."""
+def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[str, bool, float]]:
+    """Entry point of each pair, whether it lies in the check's region, and its change of instructions in percent."""
     for call, before in costs.items():
         layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
         subject = Subject(Model(NO_GRAPH), layer, target, route(call, target))
@@ -77,7 +58,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
         after = layer.resized(reached.variable, reached.want)
         if after in costs and not subject.route.status:
             inside = REGIONS[check.code].evaluate(pair_values(call, after)) is True
-            yield inside, (costs[after] / before - 1) * 100
+            yield call.entry, inside, (costs[after] / before - 1) * 100
 
 
 def rows(folder: Path) -> Iterator[Evidence]:
@@ -88,13 +69,13 @@ def rows(folder: Path) -> Iterator[Evidence]:
         target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
         costs = read(path)
         for check in checks:
-            found = list(changes(check, target, costs))
-            for inside in (True, False):
-                percents = [percent for where, percent in found if where is inside]
-                if percents:
-                    median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
-                    faster = sum(percent < 0 for percent in percents)
-                    yield Evidence(check.code, target.release, isa, inside, len(percents), faster, median, worst)
+            groups: dict[tuple[str, bool], list[float]] = {}
+            for entry, inside, percent in changes(check, target, costs):
+                groups.setdefault((entry, inside), []).append(percent)
+            for (entry, inside), percents in groups.items():
+                median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
+                faster = sum(percent < 0 for percent in percents)
+                yield Evidence(check.code, entry, target.release, isa, inside, len(percents), faster, median, worst)
 
 
 def text(folder: Path) -> str:
@@ -104,7 +85,7 @@ def text(folder: Path) -> str:
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )
-    body = sorted(rows(folder), key=lambda row: (row.code, not row.inside))
+    body = sorted(rows(folder), key=lambda row: (row.code, row.entry, not row.inside))
     return head + "".join(f"    Evidence({', '.join(_literal(value) for value in row)}),\n" for row in body) + ")\n"
 
 

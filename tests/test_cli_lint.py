@@ -211,8 +211,9 @@ def test_an_output_file_may_be_a_device(capsys):
 
 def test_a_folder_without_models_is_told(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
-    code, _, err = lint(capsys, "empty")
+    code, out, err = lint(capsys, "empty")
     assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx file in empty\n")
+    assert out == "No models to lint\n"
 
 
 def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):

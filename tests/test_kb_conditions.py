@@ -300,3 +300,24 @@ def test_solve_needs_the_present_size_and_reach() -> None:
         )
         is None
     )
+
+
+def test_holding_names_the_comparisons_that_make_it_true() -> None:
+    width, height = greater(Var("output_dims.w"), 3), greater(Var("output_dims.h"), 3)
+    either = any_of(height, all_of(width, equal(Var("stride.w"), 2)))
+    assert either.holding({"output_dims.h": 1, "output_dims.w": 4, "stride.w": 2}) == (
+        width,
+        equal(Var("stride.w"), 2),
+    )
+    assert either.holding({"output_dims.h": 4, "output_dims.w": 4, "stride.w": 2}) == (height,)
+    assert either.holding({"output_dims.h": None, "output_dims.w": 4, "stride.w": 1}) == ()
+    assert TRUE.holding({}) == ()
+
+
+@given(conditions(), numbers())
+def test_holding_is_empty_only_where_nothing_holds_or_nothing_is_compared(
+    condition: Condition, values: dict[str, int]
+) -> None:
+    held = condition.holding(values)
+    assert all(part.terms and part.evaluate(values) for part in held)
+    assert not held or condition.evaluate(values) is True

@@ -23,4 +23,5 @@ CHECK = RoutingCheck(
     kernels=frozenset({"arm_convolve_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8"}),
     scope=equal(IN_C, 1),
     variables=("ch_mult",),
+    told=frozenset({"arm_convolve_wrapper_s8"}),
 )

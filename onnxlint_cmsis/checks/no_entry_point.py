@@ -12,6 +12,7 @@ operator.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from onnxlint_cmsis.checks import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import Subject
@@ -27,7 +28,8 @@ class NoEntryPoint:
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding for a layer whose entry point the release lacks."""
         if subject.route.reason and not fully_connected_per_channel.concerns(subject):
-            yield subject.finding(self.code, self.name, Level.NOTE, f"no kernel: {subject.route.reason}.")
+            finding = subject.finding(self.code, self.name, Level.NOTE, f"no kernel: {subject.route.reason}.")
+            yield replace(finding, sources=subject.entry_sources())
 
 
 CHECK = NoEntryPoint()

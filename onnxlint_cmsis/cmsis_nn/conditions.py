@@ -83,6 +83,16 @@ class Condition(Frozen):
             return tuple(failure for part in self.parts for failure in part.failures(values))
         return () if self.evaluate(values) else (self,)
 
+    def holding(self, values: Values) -> tuple[Condition, ...]:
+        """The comparisons that make the condition True, of alternatives those of the first that is; else none."""
+        if self.evaluate(values) is not True:
+            return ()
+        if self.terms:
+            return (self,)
+        if self.op == "any":
+            return next(part.holding(values) for part in self.parts if part.evaluate(values))
+        return tuple(held for part in self.parts for held in part.holding(values))
+
     def substitute(self, terms: Mapping[str, Term]) -> Condition:
         """The same condition with variables replaced by terms, as where one size follows another."""
         return Condition(

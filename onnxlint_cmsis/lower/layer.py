@@ -76,8 +76,8 @@ class Lowered(NamedTuple):
     """Layers in file order."""
     assumed: int
     """How many of them compute in float in the file."""
-    unsupported: tuple[tuple[Node, str], ...] = ()
-    """Nodes that cannot be judged for want of a shape, with the reason (UNDECIDED)."""
+    undecided: tuple[Node, ...] = ()
+    """Nodes that cannot be judged for want of a shape (UNDECIDED)."""
     foreign: tuple[tuple[Node, str], ...] = ()
     """Nodes that no function of CMSIS-NN computes, in this form or at all, with the reason."""
 

@@ -69,7 +69,7 @@ def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") ->
     """
     assumptions = Assumptions(assume, one_channel)
     layers: list[Layer] = []
-    unsupported: list[tuple[Node, str]] = []
+    undecided: list[Node] = []
     foreign: list[tuple[Node, str]] = []
     fused: set[int] = set()
     derived = derived_values(graph)
@@ -86,9 +86,11 @@ def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") ->
                 behind = fused_behind(graph, result, derived)
                 fused.update(one.index for one in behind)
                 layers.append(replace(result, fused=behind) if behind else result)
+            elif result == UNDECIDED:
+                undecided.append(node)
             elif result is not None:
-                (unsupported if result == UNDECIDED else foreign).append((node, result))
-    return Lowered(tuple(layers), sum(layer.assumed for layer in layers), tuple(unsupported), tuple(foreign))
+                foreign.append((node, result))
+    return Lowered(tuple(layers), sum(layer.assumed for layer in layers), tuple(undecided), tuple(foreign))
 
 
 def _complete(node: Node) -> bool:

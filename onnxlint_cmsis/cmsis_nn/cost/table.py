@@ -1,0 +1,29 @@
+"""The fitted instructions of one turn of each loop, read when first asked for."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from onnxlint_cmsis.types import Isa
+
+COMPILER = "gcc"
+"""Compiler of the measured library; nothing is said of another."""
+
+CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
+of Cortex-M3's instruction set; nothing was measured on them."""
+
+FOLDER = Path(__file__).parent / "instructions"
+"""One file `<release>-<isa>.json` for each measured build."""
+
+
+@cache
+def table_of(release: str, isa: Isa) -> dict[str, float] | None:
+    """Instructions by piece; None where the build was not measured."""
+    path = FOLDER / f"{release}-{isa.value}.json"
+    if not path.exists():
+        return None
+    read: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["instructions"]
+    return read

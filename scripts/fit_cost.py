@@ -1,0 +1,202 @@
+"""Makes onnxlint_cmsis/cmsis_nn/cost/instructions/ from cost vectors: python scripts/fit_cost.py FOLDER [--check].
+
+FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
+The loops are counted as onnxlint_cmsis/cmsis_nn/cost/kernels.py says; what one turn costs is found by non-negative
+least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from non_negative import non_negative
+
+from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
+from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Isa, KernelCall, Target
+
+COMPILER_VERSION = "gcc 12.2"
+FLAGS = "-O3"
+EMULATOR = "QEMU -icount shift=0, SysTick, resolution 40 instructions for all repetitions of a row"
+DIGITS = 2
+"""Digits kept of the instructions of one turn: fewer than machines differ by."""
+TOLERANCE = 0.001
+"""By how much two fits may differ, relative to what they predict for a measured row."""
+
+
+PROVENANCE = ("release", "isa", "cpu", "compiler", "flags", "emulator", "rows")
+"""What a file says besides numbers that were worked out."""
+
+
+class Row(NamedTuple):
+    """One measured call."""
+
+    kind: str
+    """Kind of layer, as in the vectors."""
+    call: KernelCall
+    """The call."""
+    counts: Counts
+    """How often each piece of its kernel runs."""
+    instructions: float
+    """Instructions retired."""
+    family: str
+    """Rows of one family share pieces and are fitted together."""
+
+
+def target_of(path: Path) -> Target:
+    """The build that a file of vectors was measured on."""
+    name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
+    return Target(isa, Isa(isa), normalise_release(name), COMPILER)
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file whose kernels' loops are known."""
+    target = target_of(path)
+    rows = []
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            record = json.loads(line)
+            row = row_of(record, target)
+            if row is not None:
+                rows.append(row)
+    return rows
+
+
+def row_of(record: Mapping[str, object], target: Target) -> Row | None:
+    """One record as a row, None where nothing is known of its kernel."""
+    call = call_of(record)
+    taken = route(call, target)
+    counts = counts_of(call, target, taken)
+    if counts is None:
+        return None
+    family = "convolve" if taken.effective.startswith("arm_convolve") else call.entry
+    return Row(str(record["kind"]), call, counts, float(str(record["instructions"])), family)
+
+
+def fit(rows: Sequence[Row]) -> dict[str, float]:
+    """Instructions of one turn of every piece that the rows contain."""
+    found: dict[str, float] = {}
+    for family in sorted({row.family for row in rows}):
+        members = [row for row in rows if row.family == family]
+        names = sorted({name for row in members for name, times in row.counts.items() if times})
+        counts = np.array([[row.counts.get(name, 0) for name in names] for row in members], dtype=np.float64)
+        measured = np.array([row.instructions for row in members])
+        solved = non_negative(counts / measured[:, None], np.ones(len(members)))
+        found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
+    return found
+
+
+def predicted(row: Row, table: Mapping[str, float]) -> float | None:
+    """Instructions of a row by a table; None where the table lacks a piece that runs."""
+    parts = [(times, table.get(name)) for name, times in row.counts.items() if times]
+    known = [times * value for times, value in parts if value is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def errors(rows: Iterable[Row], table: Mapping[str, float]) -> list[float]:
+    """Relative error of every row the table knows, in percent, without sign."""
+    pairs = ((predicted(row, table), row.instructions) for row in rows)
+    return [abs(number / measured - 1) * 100 for number, measured in pairs if number is not None]
+
+
+def neighbours(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Pairs of rows that differ in one channel count alone: in_c, out_c or the multiplier, the smaller first."""
+    for variable in ("in_c", "out_c", "ch_mult"):
+        groups: dict[tuple[object, ...], list[tuple[int, Row]]] = {}
+        for row in rows:
+            key, value = _without(row, variable)
+            groups.setdefault(key, []).append((value, row))
+        for group in groups.values():
+            ordered = sorted(group, key=lambda pair: pair[0])
+            yield from ((one, other) for i, (_, one) in enumerate(ordered) for _, other in ordered[i + 1 :])
+
+
+def _without(row: Row, variable: str) -> tuple[tuple[object, ...], int]:
+    """What a row has in common with its neighbours, and the size they differ in."""
+    call = row.call
+    plane = (call.input_dims.h, call.input_dims.w, call.filter_dims.h, call.filter_dims.w, call.output_dims.h)
+    rest: dict[str, int | None] = {
+        "in_c": call.input_dims.c,
+        "out_c": call.output_dims.c if row.kind in ("conv", "fc", "softmax") else None,
+        "ch_mult": call.ch_mult,
+    }
+    value = rest.pop(variable)
+    return (row.kind, variable, *plane, call.output_dims.w, call.stride, call.padding, *rest.values()), value or 0
+
+
+def made(path: Path, rows: Sequence[Row]) -> dict[str, object]:
+    """The file of one build: provenance, errors, instructions."""
+    target, table = target_of(path), fit(rows)
+    kinds = sorted({row.kind for row in rows})
+    report = {kind: errors([row for row in rows if row.kind == kind], table) for kind in kinds}
+    return {
+        "release": target.release,
+        "isa": target.isa.value,
+        "cpu": CPUS[target.isa],
+        "compiler": COMPILER_VERSION,
+        "flags": FLAGS,
+        "emulator": EMULATOR,
+        "rows": {kind: len(report[kind]) for kind in kinds},
+        "error_percent": {
+            kind: {"median": _percentile(found, 50), "p95": _percentile(found, 95), "max": _percentile(found, 100)}
+            for kind, found in report.items()
+        },
+        "instructions": dict(sorted(table.items())),
+    }
+
+
+def _percentile(found: Sequence[float], percent: int) -> float:
+    return round(float(np.percentile(found, percent)), DIGITS)
+
+
+def stale(file: Path, path: Path) -> bool:
+    """Whether a committed file is not what the vectors say: other pieces, rows or predictions.
+
+    Predictions are compared, not the numbers behind them: where two pieces always run together a machine may share
+    the instructions between them in its own way.
+    """
+    rows = read(path)
+    fresh = json.loads(json.dumps(made(path, rows)))
+    old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if [old.get(name) for name in PROVENANCE] != [fresh[name] for name in PROVENANCE]:
+        return True
+    one, other = old["instructions"], fresh["instructions"]
+    pairs = [(predicted(row, one), predicted(row, other)) for row in rows]
+    differ = any(a is None or b is None or abs(a - b) > TOLERANCE * b for a, b in pairs)
+    return differ or set(one) != set(other)
+
+
+def main() -> int:
+    """Write the files, or with --check compare them; 1 where one differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder of cost vectors")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file is stale")
+    args = parser.parse_args()
+    code = 0
+    for path in sorted(args.folder.glob("*.jsonl.gz")):
+        target = target_of(path)
+        file = FOLDER / f"{target.release}-{target.isa.value}.json"
+        if args.check:
+            wrong = stale(file, path)
+            code |= wrong
+            print(f"{file.name}: {'stale' if wrong else 'up to date'}")
+        else:
+            found = made(path, read(path))
+            file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            print(f"{file.name}: {json.dumps(found['error_percent'])}")
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
