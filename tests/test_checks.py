@@ -61,6 +61,48 @@ def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
     assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
 
 
+def test_operators_without_a_kernel_are_told_once_for_each_operator() -> None:
+    nodes = [helper.make_node("Sigmoid" if i % 2 else "Tanh", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(9)]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("t0", 1, [1, 8])],
+        [helper.make_tensor_value_info("t9", 1, None)],
+    )
+    tanh, sigmoid = lint(finished(graph), targets=["cortex-m4", "cortex-m55"])
+    assert tanh.message == "Tanh 'n0', 'n2', 'n4', ... (5 nodes): no kernel: CMSIS-NN has no function for it."
+    assert sigmoid.message == "Sigmoid 'n1', 'n3', 'n5', ... (4 nodes): no kernel: CMSIS-NN has no function for it."
+    assert (tanh.code, tanh.level, tanh.location.node, tanh.targets) == ("CNN190", Level.NOTE, "n0", ())
+
+
+def test_a_layer_with_a_problem_of_its_own_is_not_judged_further() -> None:
+    model = one_node("Conv", [1, 4, 8, 8], {"w": (8, 5, 1, 1)}, pads=[0, 0, 1, 1])
+    assert codes(model) == ["CNN004"]
+
+
+def test_layers_of_a_repeated_name_are_judged() -> None:
+    model = chain((4, 4, {"kernel": (1, 1), "pads": [0, 0, 1, 1]}), (4, 4, {"kernel": (1, 1)}), shape=[1, 4, 8, 8])
+    for node in model.graph.node:
+        node.name = "c"
+    assert sorted(codes(model, targets=["cortex-m4"])) == ["CNN004", "CNN302"]
+
+
+@pytest.mark.parametrize(("kernel", "group"), [(1, 1), (3, 4)])
+def test_the_advice_to_put_a_pad_before_a_layer_can_be_followed(kernel: int, group: int) -> None:
+    after = {1: 1, 3: 2}[kernel]
+    attributes = {"kernel": (kernel, kernel), "group": group}
+    padded = chain((4, 4 // group, {**attributes, "pads": [0, 0, after, after]}), shape=[1, 4, 16, 16])
+    (found,) = lint(padded, targets=["cortex-m4"])
+    assert found.code == "CNN302"
+    explicit = chain((4, 4 // group, attributes), shape=[1, 4, 16, 16])
+    explicit.graph.node[0].input[0] = "t"
+    explicit.graph.node.insert(0, helper.make_node("Pad", ["x", "p"], ["t"], "pad"))
+    explicit.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, 0, 0, 0, 0, after, after]), "p"))
+    del explicit.graph.value_info[:]
+    explicit.graph.output[0].type.tensor_type.ClearField("shape")
+    assert codes(onnx.shape_inference.infer_shapes(explicit), targets=["cortex-m4"]) == []
+
+
 def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:
     model = chain(
         (6, 3, {"kernel": (1, 1)}),
@@ -318,19 +360,22 @@ def test_a_hazard_gives_its_numbers_and_the_tensors() -> None:
     assert found.properties["known"] == "reproduced with the real library on an emulated Cortex-M"
 
 
-def test_the_advice_against_padding_after_does_not_ask_for_what_is_there() -> None:
-    shapes = {"p": np.array([0, 0, 0, 0, 0, 0, 1, 1], np.int64), "w": np.ones((4, 4, 1, 1), np.float32)}
-    nodes = [helper.make_node("Pad", ["x", "p"], ["t"], "pad"), helper.make_node("Conv", ["t", "w"], ["y"], "c")]
+def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
+    sizes = {"p": np.array([0, 0, 1, 0, 0, 1], np.int64), "w": np.ones((8, 4, 3), np.float32)}
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["t"], "pad"),
+        helper.make_node("Conv", ["t", "w"], ["y"], "c", strides=[2]),
+    ]
     graph = helper.make_graph(
         nodes,
         "padded",
-        [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("x", 1, [1, 4, 32])],
         [helper.make_tensor_value_info("y", 1, None)],
-        [numpy_helper.from_array(value, name) for name, value in shapes.items()],
+        [numpy_helper.from_array(value, name) for name, value in sizes.items()],
     )
-    (found,) = [one for one in lint(finished(graph), targets=["cortex-m4"]) if one.code == "CNN302"]
-    assert "explicit Pad before" not in found.message
-    assert "input_dims of 'x', output_dims of 'y'" in found.message
+    (found,) = [one for one in lint(finished(graph), targets=["cortex-m55"]) if one.code == "CNN301"]
+    assert "input_dims of 'x'" in found.message
+    assert "'t'" not in found.message
 
 
 def test_no_odd_last_column_in_an_even_output() -> None:

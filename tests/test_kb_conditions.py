@@ -169,6 +169,7 @@ def test_explanation_is_stable(condition: Condition) -> None:
 def test_an_answer_with_unknowns_holds_whatever_they_are(
     condition: Condition, values: dict[str, int], hidden: set[str]
 ) -> None:
+    values = {name: max(value, 1) if "_dims." in name else value for name, value in values.items()}
     partial = {name: None if name in hidden else value for name, value in values.items()}
     truth = condition.evaluate(partial)
     assert truth in (None, condition.evaluate(values))
@@ -266,6 +267,22 @@ def test_c_names() -> None:
         "((dw_conv_params->stride.w * input_dims->c) % 4 == 0) && (quant_params->is_per_channel == 0) && (buf_size > 0)"
     )
     assert named("x", Var("ch_mult") + 1).to_c("dw_conv_params") == "dw_conv_params->ch_mult + 1"
+
+
+@pytest.mark.parametrize(
+    ("condition", "truth"),
+    [
+        (at_least(0, Var("filter_dims.h")), False),
+        (greater(Var("filter_dims.h"), 0), True),
+        (equal(Var("filter_dims.h"), 0), False),
+        (unequal(-1, Var("filter_dims.h")), True),
+        (at_least(1, Var("filter_dims.h")), None),
+        (at_least(0, Var("padding.h")), None),
+        (at_least(0, Var("filter_dims.h") - 1), None),
+    ],
+)
+def test_an_unknown_size_is_at_least_one(condition: Condition, truth: bool | None) -> None:
+    assert condition.evaluate({}) is truth
 
 
 def test_a_false_part_decides_a_conjunction() -> None:

@@ -2,7 +2,8 @@
 
 The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
-to bring a kernel of its own: usually a plain reference loop, sometimes none.
+to bring a kernel of its own: usually a plain reference loop, sometimes none. Where no release has one, this is told
+once for each operator and reason.
 
 **What to do.** Use a release that has the kernel (the message names the first), or another form of the
 operator.

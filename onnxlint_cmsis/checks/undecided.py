@@ -39,10 +39,10 @@ class Undecided:
             self._codes |= {hazard.code for hazard in route.open_hazards}
             self._sizes |= {name for hazard in route.open_hazards for name in hazard.unknown(route.seen)}
 
-    def add_rank(self, label: str) -> None:
-        """Take in a layer of which not even the rank is known."""
+    def add_shape(self, label: str) -> None:
+        """Take in a layer that has no call, since its operands' ranks or sizes are not known well enough."""
         self._layers[label] = None
-        self._sizes.add("the rank of an operand")
+        self._sizes.add("the shape of an operand")
 
     def findings(self) -> Iterator[Finding]:
         """The one finding of the model; none where everything is decided."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
+from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
-from onnxlint_cmsis.lower.spatial import Window, fold_pads, pair, window
+from onnxlint_cmsis.lower.spatial import Window, pair, window
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -25,7 +26,7 @@ def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     tensor, weights, shape, filter_shape = shapes
     groups = node.int("group", 1)
     kernel = node.ints("kernel_shape") or filter_shape[2:]
-    folded = fold_pads(graph, tensor, len(shape) - 2)
+    folded = fold_pads(graph, node, tensor, kernel)
     source = graph.shape(folded.source) if folded else shape
     plane = window(node, (source or shape)[2:], kernel, folded)
     kind, assumed = data_type(graph, tensor, weights, assume)
@@ -35,7 +36,7 @@ def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     call = call._replace(entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
     channels = _channels(tensor, weights, groups, depthwise)
     macs = product(call.output_dims.n, plane.output.h, plane.output.w, *filter_shape)
-    return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels if folded else ())
+    return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels() if folded else ())
 
 
 def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
@@ -58,16 +59,6 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | st
     )  # fmt: skip
     channels = {"input_dims.c": Channel(weights, 0), "output_dims.c": Channel(weights, 1)}
     return Layer(node, call, channels, 1, assumed, product(shape[0], *shape[2:], *filter_shape))
-
-
-def product(*sizes: Size) -> int | None:
-    """Product of sizes, None where one is unknown."""
-    total = 1
-    for size in sizes:
-        if size is None:
-            return None
-        total *= size
-    return total
 
 
 def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:

@@ -63,6 +63,12 @@ def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) 
     return ("s4" if four_bits else assume.data_type), True
 
 
+def activation_type(graph: Graph, tensor: str, assume: Assumptions) -> tuple[str, bool]:
+    """As `data_type`, for kernels without weights, which know s8 and s16: activations of s4 layers are s8."""
+    kind, assumed = data_type(graph, tensor, "", assume)
+    return ("s8" if kind == "s4" else kind), assumed
+
+
 def per_channel(graph: Graph, tensor: str, channels: int | None) -> bool:
     """Tell whether the weights carry one scale per output channel.
 
