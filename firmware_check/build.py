@@ -1,0 +1,66 @@
+"""From a Program to ELF images: one that is traced and guarded, one that is only measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from firmware_check.arena import plan
+from firmware_check.emit import HERE, linker_script, model_source, thunks_source
+from firmware_check.toolchain import Compiler, Sizes, cache_folder, link, sizes
+
+if TYPE_CHECKING:
+    from firmware_check.boards import Board
+    from firmware_check.library import Library
+    from firmware_check.program import Program
+
+GUARD = 128
+"""Bytes of guard around each value and each scratch buffer; runtime/firmware.h has the same."""
+STACK = 32 << 10
+"""Bytes kept for the stack."""
+
+_OPTIMISE = ("-O3", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
+_OWN = ("-O2", "-Wall", "-Wextra", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
+_INSTRUMENT = ("-finstrument-functions", "-finstrument-functions-exclude-file-list=Include/,arm-none-eabi/,gcc/")
+
+
+_WORD = re.compile(r"\barm_\w+")
+
+
+@dataclass(frozen=True)
+class Image:
+    """One linked firmware."""
+
+    path: Path
+    """ELF file."""
+    sizes: Sizes
+    """Of its sections."""
+    arena: int
+    """Bytes of the activation arena."""
+
+
+def build(program: Program, board: Board, library: Library, folder: Path, title: str, traced: bool) -> Image:
+    """Generate, compile and link a program into `folder`."""
+    arena = plan(program, GUARD if traced else 0)
+    model = folder / "model.c"
+    text = model_source(program, arena, board, library, title)
+    model.write_text(text, encoding="utf-8")
+    script = folder / "link.ld"
+    script.write_text(linker_script(board, STACK), encoding="utf-8")
+    kernels = library.files_for({word for word in _WORD.findall(text) if library.has(word)})
+    wrapped = library.public_in(kernels) if traced else []
+    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
+    lasting = [(path, (*_OPTIMISE, *_INSTRUMENT) if traced else _OPTIMISE) for path in kernels]
+    lasting += [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
+    passing = [(model, own)]
+    if traced:
+        thunks = folder / "thunks.S"
+        thunks.write_text(thunks_source(wrapped), encoding="utf-8")
+        passing.append((thunks, ()))
+    compiler = Compiler(board.flags, (*library.includes, HERE / "runtime"))
+    objects = [*compiler.compile_all(lasting, cache_folder()), *compiler.compile_all(passing, folder)]
+    image = folder / ("traced.elf" if traced else "plain.elf")
+    link(board.flags, objects, script, image, wrapped)
+    return Image(image, sizes(image), arena.size)

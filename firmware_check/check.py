@@ -1,0 +1,194 @@
+"""One model on one board: generate, build, run, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from firmware_check.build import build
+from firmware_check.observe import observe
+from firmware_check.reading import read_program
+from firmware_check.reference import Arrays, Reference, input_ranges
+from firmware_check.run import Outcome, run_image
+from firmware_check.toolchain import Sizes, symbols
+from firmware_check.verdict import Differences, LayerVerdict, compare, judge
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Target
+
+if TYPE_CHECKING:
+    from firmware_check.boards import Board
+    from firmware_check.library import Library
+    from firmware_check.program import Program, Step
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+Shapes = Mapping[str, tuple[int | None, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A quantized model, read for the firmware and for ONNX Runtime."""
+
+    path: str
+    """File as the user named it."""
+    graph: Graph
+    """As the linter reads it."""
+    program: Program
+    """Its layers."""
+    reference: Reference
+    """It in ONNX Runtime."""
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What one model did on one board."""
+
+    path: str
+    """Model file."""
+    target: Target
+    """CPU, release, compiler."""
+    board: Board
+    """Board it ran on."""
+    per_layer: bool
+    """Whether each layer ran alone, with inputs recorded from ONNX Runtime."""
+    layers: tuple[LayerVerdict, ...]
+    """Layers in the order they ran."""
+    foreign: tuple[tuple[str, str], ...]
+    """Nodes that did not run, with the reason."""
+    sizes: Sizes | None
+    """Of the untraced image; None where each layer has its own."""
+    arena: int
+    """Bytes of the activation arena; the largest of the layers' where each ran alone."""
+    outputs: tuple[np.ndarray, ...]
+    """The model's outputs as ONNX tensors of integers; empty where each layer ran alone."""
+    output_differences: tuple[Differences, ...]
+    """Those outputs against ONNX Runtime's of the whole model."""
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of all layers, not cycles."""
+        return sum(layer.instructions for layer in self.layers)
+
+    @property
+    def scratch(self) -> int:
+        """Largest scratch of a layer, in bytes."""
+        return max((sum(layer.scratch) for layer in self.layers), default=0)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every layer is as predicted and right."""
+        return not any(layer.disagreements for layer in self.layers)
+
+
+def open_model(path: str, library: Library, input_shapes: Shapes | None = None) -> Model:
+    """Read a quantized model; FirmwareError where it cannot be firmware."""
+    from onnxlint_cmsis.onnx_graph.load import load
+
+    program = read_program(path, library, input_shapes)
+    graph = load(path, input_shapes=input_shapes)
+    return Model(path, graph, program, Reference(path, graph))
+
+
+def inputs_of(model: Model, seed: int) -> Arrays:
+    """One set of inputs from a seed."""
+    return model.reference.random_inputs(seed, 1, input_ranges(model.graph, model.program))[0]
+
+
+def check(
+    model: Model, board: Board, library: Library, inputs: Arrays, folder: Path, per_layer: bool, seconds: float
+) -> Check:
+    """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer."""
+    target = Target(board.cpu, board.isa, library.release)
+    runner = _Runner(model, board, library, target, folder, seconds)
+    if per_layer or model.program.foreign:
+        return runner.layer_by_layer(inputs)
+    return runner.whole(inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    model: Model
+    board: Board
+    library: Library
+    target: Target
+    folder: Path
+    seconds: float
+
+    def whole(self, inputs: Arrays) -> Check:
+        """All layers in one image, each judged on the inputs that the device gave it."""
+        program = self.model.program
+        tensors = [value.tensor for value in (*program.inputs, *program.outputs)]
+        known = self.model.reference.tensors(tensors, inputs)
+        given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
+        layers, outcome, sizes, arena = self._run(program, given, self.folder)
+        memory = _memory_after(program, given, outcome.outputs[0])
+        outputs = tuple(value.from_memory(memory[value.buffer]) for value in program.outputs)
+        differences = tuple(
+            compare(ours, value.integers(known[value.tensor]))
+            for ours, value in zip(outputs, program.outputs, strict=True)
+        )
+        return self._check(False, layers, sizes, arena, outputs, differences)
+
+    def layer_by_layer(self, inputs: Arrays) -> Check:
+        """Each layer in an image of its own, on inputs recorded from ONNX Runtime."""
+        layers: list[LayerVerdict] = []
+        arena = 0
+        steps = self.model.program.steps
+        known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs)
+        for number, step in enumerate(steps):
+            folder = self.folder / f"layer_{number}"
+            folder.mkdir(exist_ok=True)
+            program = self.model.program.alone(step)
+            given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
+            found, _, _, size = self._run(program, given, folder)
+            layers += found
+            arena = max(arena, size)
+        return self._check(True, tuple(layers), None, arena, (), ())
+
+    def _check(
+        self, per_layer: bool, layers: tuple[LayerVerdict, ...], sizes: Sizes | None, arena: int,
+        outputs: tuple[np.ndarray, ...], differences: tuple[Differences, ...],
+    ) -> Check:  # fmt: skip
+        foreign = self.model.program.foreign
+        return Check(
+            self.model.path, self.target, self.board, per_layer, layers, foreign, sizes, arena, outputs, differences
+        )
+
+    def _run(
+        self, program: Program, given: list[np.ndarray], folder: Path
+    ) -> tuple[tuple[LayerVerdict, ...], Outcome, Sizes, int]:
+        """Both builds of a program on one set of inputs, judged."""
+        images = [build(program, self.board, self.library, folder, self.model.path, traced) for traced in (True, False)]
+        traced, plain = (run_image(each.path, program, self.board, [given], True, self.seconds) for each in images)
+        names = symbols(images[0].path)
+        memory: dict[int, np.ndarray] = {v.buffer: array for v, array in zip(program.inputs, given, strict=True)}
+        verdicts = []
+        for number, step in enumerate(program.steps):
+            output = traced.outputs[0][number]
+            reports = traced.layers[number], plain.layers[number]
+            observed = observe(reports[0].calls, names, self.library.returning_status)
+            predicted = route(step.call, self.target) if step.call is not None and step.function else None
+            verdict = judge(step, predicted, observed, reports, self._differences(step, memory, output))
+            if not np.array_equal(output, plain.outputs[0][number]):
+                text = "the traced and the untraced build give different outputs"
+                verdict = replace(verdict, disagreements=(*verdict.disagreements, text))
+            verdicts.append(verdict)
+            memory[step.output.buffer] = output
+        return tuple(verdicts), plain, images[1].sizes, images[1].arena
+
+    def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
+        """A layer's output against what ONNX Runtime makes of the same inputs."""
+        ours = step.output.from_memory(output)
+        if step.form == "reference_transpose":
+            return compare(ours, step.inputs[0].from_memory(memory[step.inputs[0].buffer]))
+        inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
+        return compare(ours, step.output.integers(self.model.reference.layer(step, inputs)))
+
+
+def _memory_after(program: Program, given: list[np.ndarray], outputs: list[np.ndarray]) -> dict[int, np.ndarray]:
+    memory = {value.buffer: array for value, array in zip(program.inputs, given, strict=True)}
+    memory.update({step.output.buffer: array for step, array in zip(program.steps, outputs, strict=True)})
+    return memory

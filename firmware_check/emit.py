@@ -1,0 +1,60 @@
+"""A Program as C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import jinja2
+    import numpy as np
+
+    from firmware_check.arena import Arena
+    from firmware_check.boards import Board
+    from firmware_check.library import Library
+    from firmware_check.program import Program
+
+HERE = Path(__file__).resolve().parent
+_PER_LINE = 24
+
+
+def model_source(program: Program, arena: Arena, board: Board, library: Library, title: str) -> str:
+    """The translation unit of a program: constants, arena, one function for each layer."""
+    template = _environment().get_template("model.c.j2")
+    return template.render(program=program, arena=arena, board=board, library=library, title=_comment(title))
+
+
+def thunks_source(functions: list[str]) -> str:
+    """The assembly that the linker's --wrap sends calls of these functions through."""
+    return _environment().get_template("thunks.S.j2").render(functions=functions)
+
+
+def linker_script(board: Board, stack: int) -> str:
+    """Where the board's memory is."""
+    return _environment().get_template("link.ld.j2").render(board=board, stack=stack)
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    found.filters.update(elements=_elements, x=_x, comment=_comment)
+    return found
+
+
+def _elements(values: np.ndarray) -> str:
+    """Numbers for an initialiser, some to a line."""
+    texts = [str(value) for value in values.tolist()]
+    lines = (texts[start : start + _PER_LINE] for start in range(0, len(texts), _PER_LINE))
+    return "".join("    " + ", ".join(line) + ",\n" for line in lines)
+
+
+def _x(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end a comment or start a line."""
+    return " ".join(text.replace("*/", "* /").replace("\\", "/").split())

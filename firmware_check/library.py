@@ -1,0 +1,141 @@
+"""A CMSIS-NN source folder: its release, its files, which functions it has, which files a set of functions needs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from firmware_check.errors import FirmwareError
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+
+_HEADER = Path("Include") / "arm_nnfunctions.h"
+
+_MARKS = (
+    ("main", "arm_nn_types.h", r"\bhidden_state\b"),
+    ("7.0.0", "arm_nnfunctions.h", r"\bupscale_dims\b"),
+    ("6.0.0", "arm_nn_types.h", r"\bcmsis_nn_bias_data\b"),
+    ("5.0.0", "arm_nnfunctions.h", r"\barm_convolve_wrapper_s4\b"),
+    ("4.1.0", "arm_nnfunctions.h", r"\barm_convolve_wrapper_s8_get_buffer_size_mve\b"),
+    ("4.0.0", "arm_nnfunctions.h", r"\barm_cmsis_nn_status\s+arm_convolve_wrapper_s8\b"),
+)
+"""Newest first: release, header, and what that header has from this release on."""
+
+_DEFINITION = re.compile(r"^(?!static\b)[A-Za-z_][\w \t\*]*?\b(arm_\w+)\s*\([^;{}]*\)\s*\{", re.MULTILINE)
+_STATUS = re.compile(r"\barm_cmsis_nn_status\s+(arm_\w+)\s*\(")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_WORD = re.compile(r"\barm_\w+")
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """One copy of CMSIS-NN."""
+
+    root: Path
+    """Folder with Include and Source."""
+    release: str
+    """Release its headers are of, as onnxlint_cmsis names it."""
+    includes: tuple[Path, ...]
+    """Folders for the compiler's -I."""
+    origin: str
+    """Where it comes from, for the report."""
+
+    @cached_property
+    def texts(self) -> dict[Path, str]:
+        """Every source file without its comments."""
+        files = sorted((self.root / "Source").rglob("*.c"))
+        return {path: _COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace")) for path in files}
+
+    @cached_property
+    def definitions(self) -> dict[str, Path]:
+        """Public function to the file that defines it."""
+        return {name: path for path, text in self.texts.items() for name in _DEFINITION.findall(text)}
+
+    @cached_property
+    def returning_status(self) -> frozenset[str]:
+        """Functions whose result is a status."""
+        return frozenset(name for text in self.texts.values() for name in _STATUS.findall(text))
+
+    def since(self, release: str) -> bool:
+        """Whether the release is this one or a later one."""
+        return RELEASES.index(self.release) >= RELEASES.index(release)
+
+    def has(self, function: str) -> bool:
+        """Whether this copy defines the function."""
+        return function in self.definitions
+
+    def files_for(self, functions: set[str]) -> list[Path]:
+        """The files that define the functions and everything of the library those files mention."""
+        found: set[Path] = set()
+        open_ = {self.definitions[name] for name in functions if name in self.definitions}
+        while open_:
+            path = open_.pop()
+            found.add(path)
+            named = {self.definitions[word] for word in _WORD.findall(self.texts[path]) if word in self.definitions}
+            open_ |= named - found
+        return sorted(found)
+
+    def public_in(self, files: list[Path]) -> list[str]:
+        """Public functions defined in the files."""
+        wanted = set(files)
+        return sorted(name for name, path in self.definitions.items() if path in wanted)
+
+
+def open_library(folder: str) -> Library:
+    """The library in a folder, or the one that the bakenn wheel carries where no folder is given.
+
+    Raises:
+        FirmwareError: there is no CMSIS-NN there, or one older than 4.0.0.
+
+    """
+    if not folder:
+        return _carried()
+    root = Path(folder)
+    if not (root / _HEADER).is_file() or not (root / "Source").is_dir():
+        raise FirmwareError(f"{folder}: no CMSIS-NN there; a folder with {_HEADER} and Source is expected")
+    includes = [root / "Include"]
+    release = recognise(root)
+    if release == "4.0.0":
+        includes.append(_core(root))
+    return Library(root, release, tuple(includes), str(folder))
+
+
+def recognise(root: Path) -> str:
+    """Release of the headers in a folder; FirmwareError where they are older than 4.0.0."""
+    for release, header, mark in _MARKS:
+        path = root / "Include" / header
+        if path.is_file() and re.search(mark, path.read_text(encoding="utf-8", errors="replace")):
+            return release
+    raise FirmwareError(f"{root}: {_HEADER} is of no CMSIS-NN from 4.0.0 on, the first release this check can call")
+
+
+def _vendor() -> Path | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("bakenn")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    vendor = Path(places[0]) / "backend" / "cmsis_nn" / "vendor" if places else None
+    return vendor if vendor and (vendor / "cmsis_nn" / _HEADER).is_file() else None
+
+
+def _carried() -> Library:
+    vendor = _vendor()
+    if vendor is None:
+        raise FirmwareError(
+            "no CMSIS-NN: give --cmsis-nn DIR, or install the copy of 4.0.0 in bakenn: pip install '.[firmware]'"
+        )
+    root = vendor / "cmsis_nn"
+    includes = (root / "Include", vendor / "cmsis_core" / "Include")
+    return Library(root, recognise(root), includes, "bakenn")
+
+
+def _core(root: Path) -> Path:
+    """CMSIS-Core's headers, which 4.0.0 includes and later releases do not."""
+    for folder in (root / "Include", root.parent / "Core" / "Include", root.parent / "CMSIS" / "Core" / "Include"):
+        if (folder / "cmsis_compiler.h").is_file():
+            return folder
+    vendor = _vendor()
+    if vendor:
+        return vendor / "cmsis_core" / "Include"
+    raise FirmwareError(f"{root}: 4.0.0 needs CMSIS-Core's cmsis_compiler.h beside it, or: pip install '.[firmware]'")

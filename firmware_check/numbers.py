@@ -1,0 +1,71 @@
+"""Quantized arithmetic's constants, computed as TensorFlow Lite computes them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Multiplier(NamedTuple):
+    """A positive real number as Q31 times a power of two."""
+
+    value: int
+    """Q31, 2^30 <= value < 2^31; 0 for a number too small."""
+    shift: int
+    """Power of two, positive to the left."""
+
+
+def quantize_multiplier(real: float) -> Multiplier:
+    """Nearest Q31 multiplier and shift of a real number (QuantizeMultiplier)."""
+    if real == 0:
+        return Multiplier(0, 0)
+    fraction, shift = math.frexp(real)
+    value = math.floor(fraction * (1 << 31) + 0.5)
+    if value == 1 << 31:
+        value, shift = value // 2, shift + 1
+    return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
+
+
+class SoftmaxConstants(NamedTuple):
+    """What arm_softmax_s8 needs to know of its input's scale."""
+
+    multiplier: Multiplier
+    """Scale in Q5.26, times beta."""
+    diff_min: int
+    """Smallest difference to the row's maximum that still counts."""
+
+
+_DIFFERENCE_BITS = 5
+
+
+def softmax_constants(scale: float) -> SoftmaxConstants:
+    """Constants of a softmax over an input of this scale (PreprocessSoftmaxScaling, CalculateInputRadius)."""
+    real = min(scale * (1 << (31 - _DIFFERENCE_BITS)), (1 << 31) - 1.0)
+    multiplier = quantize_multiplier(real)
+    radius = ((1 << _DIFFERENCE_BITS) - 1) * (1 << (31 - _DIFFERENCE_BITS)) / 2.0**multiplier.shift
+    return SoftmaxConstants(multiplier, -math.floor(radius))
+
+
+ADD_LEFT_SHIFT = 20
+"""Bits by which TensorFlow Lite shifts both operands of an int8 addition to the left."""
+
+
+class AddConstants(NamedTuple):
+    """Multipliers of an addition."""
+
+    first: Multiplier
+    """First operand's."""
+    second: Multiplier
+    """Second operand's."""
+    output: Multiplier
+    """Of the sum."""
+
+
+def add_constants(first: float, second: float, output: float, left_shift: int = ADD_LEFT_SHIFT) -> AddConstants:
+    """Multipliers of an addition of two scales into a third."""
+    twice = 2.0 * max(first, second)
+    return AddConstants(
+        quantize_multiplier(first / twice),
+        quantize_multiplier(second / twice),
+        quantize_multiplier(twice / ((1 << left_shift) * output)),
+    )

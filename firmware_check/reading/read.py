@@ -1,0 +1,257 @@
+"""The walk over a model that makes its Program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import onnx
+
+from firmware_check.errors import FirmwareError
+from firmware_check.numbers import quantize_multiplier
+from firmware_check.program import Program, Quantization, Step, Value
+from firmware_check.reading.constants import BITS, Constants
+from firmware_check.reading.table import BUILDERS, MOVES
+from firmware_check.reading.unsupported import Unsupported
+from firmware_check.reading.views import channels_last, lies_in, reshaped, row_major, transposed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from firmware_check.library import Library
+    from firmware_check.program import Array
+    from firmware_check.reading.sink import Sink
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+
+
+def read_program(
+    path: str, library: Library, input_shapes: Mapping[str, tuple[int | None, ...]] | None = None
+) -> Program:
+    """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
+
+    Raises:
+        FirmwareError: the model cannot be read, has sizes that are not fixed, or has no layer for CMSIS-NN.
+
+    """
+    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.onnx_graph.load import ModelError, load
+
+    try:
+        graph = load(path, input_shapes=input_shapes)
+    except ModelError as error:
+        raise FirmwareError(f"{path}: {error.message}") from None
+    _check_sizes(path, graph)
+    constants = Constants(onnx.load(path), graph)
+    layers = {layer.node.index: layer for layer in lower(graph).layers}
+    programs = [Builder(graph, constants, layers, library, last).build() for last in (True, False)]
+    best = min(programs, key=lambda program: sum(step.form == "reference_transpose" for step in program.steps))
+    if not any(step.function for step in best.steps):
+        reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
+        raise FirmwareError(f"{path}: no layer that CMSIS-NN can run as int8" + (f" ({reasons})" if reasons else ""))
+    return best
+
+
+def _check_sizes(path: str, graph: Graph) -> None:
+    for name in graph.inputs:
+        shape = graph.shape(name)
+        if shape is None or any(size is None for size in shape):
+            text = "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
+            raise FirmwareError(f"{path}: input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
+
+
+class Builder:
+    """One walk: values known so far, layers made so far."""
+
+    def __init__(
+        self, graph: Graph, constants: Constants, layers: dict[int, Layer], library: Library, inputs_channels_last: bool
+    ) -> None:
+        self.graph = graph
+        self.constants = constants
+        self.layers = layers
+        self.library = library
+        self.inputs_channels_last = inputs_channels_last
+        self.integers: dict[str, Value] = {}
+        self.reals: dict[str, Value] = {}
+        self.inputs: list[Value] = []
+        self.steps: list[Step] = []
+        self.foreign: list[tuple[str, str]] = []
+        self.done: set[int] = set()
+        self.buffers = 0
+
+    def build(self) -> Program:
+        """Walk the nodes in file order."""
+        for node in self.graph.nodes:
+            if node.index in self.done:
+                continue
+            try:
+                self._node(node)
+            except Unsupported as error:
+                self.foreign.append((node.label, str(error)))
+        outputs = [self.integers.get(name) or self.reals.get(name) for name in self.graph.outputs]
+        known = tuple(value for value in outputs if value is not None)
+        lost = [
+            (name, "no layer of the firmware makes this output")
+            for name, v in zip(self.graph.outputs, outputs, strict=True)
+            if v is None
+        ]
+        return Program(tuple(self.inputs), tuple(self.steps), known, (*self.foreign, *lost))
+
+    def _node(self, node: Node) -> None:
+        if node.op_type == "QuantizeLinear":
+            self._quantize(node)
+        elif node.op_type == "DequantizeLinear":
+            self._dequantize(node)
+        elif node.is_op(*MOVES):
+            self._move(node)
+        elif (node.domain, node.op_type) in BUILDERS:
+            if not all(self.constants.fixed(name) for name in node.inputs if name):
+                BUILDERS[node.domain, node.op_type](self, node)
+        elif not node.is_op("Constant") and node.outputs:
+            raise Unsupported(f"{node.op_type} has no form in this firmware")
+
+    def _quantize(self, node: Node) -> None:
+        if self.constants.fixed(node.inputs[0]):
+            return
+        quantization = self.constants.quantization(node)
+        source = self.reals.get(node.inputs[0])
+        if source is None:
+            self.integers[node.outputs[0]] = self._host_value(node.outputs[0], quantization)
+        elif source.quantization == quantization:
+            self.integers[node.outputs[0]] = replace(source, tensor=node.outputs[0], real=False)
+        else:
+            self.requantize(node, source, node.outputs[0], quantization)
+
+    def _dequantize(self, node: Node) -> None:
+        name = node.inputs[0]
+        if self.constants.known(name):
+            return
+        if name not in self.integers:
+            self.integers[name] = self._host_value(name, self.constants.quantization(node))
+        found = self.integers[name]
+        self.reals[node.outputs[0]] = replace(found, quantization=self.constants.quantization(node))
+
+    def _host_value(self, tensor: str, quantization: Quantization) -> Value:
+        """A value that the host writes: an input, or what a node outside the firmware makes."""
+        shape = self.shape(tensor)
+        order = channels_last(len(shape)) if self.inputs_channels_last else tuple(range(len(shape)))
+        value = self.new(tensor, shape, order, quantization)
+        self.inputs.append(value)
+        return value
+
+    def _move(self, node: Node) -> None:
+        """Transpose, Reshape and their like, on integers or on reals."""
+        name = node.inputs[0]
+        if self.constants.fixed(name):
+            return
+        known = self.integers if name in self.integers else self.reals
+        if name not in known and self.graph.elem_type(name) in BITS:
+            known = self.integers
+            known[name] = self._host_value(name, self._quantization_behind(name))
+        value = self.known(name) if known is self.reals else known[name]
+        if node.op_type == "Transpose":
+            permutation = node.ints("perm") or tuple(reversed(range(len(value.shape))))
+            moved = transposed(self.plain(node, value), permutation)
+        elif node.op_type == "Identity":
+            moved = value
+        else:
+            moved = reshaped(value, self.shape(node.outputs[0]))
+        known[node.outputs[0]] = replace(moved, tensor=node.outputs[0], real=known is self.reals)
+
+    def _quantization_behind(self, name: str) -> Quantization:
+        """Quantization of an integer tensor, from the DequantizeLinear behind what moves it."""
+        for reader in self.graph.consumers.get(name, ()):
+            if reader.op_type == "DequantizeLinear":
+                return self.constants.quantization(reader)
+            if reader.is_op(*MOVES) and reader.inputs[0] == name:
+                return self._quantization_behind(reader.outputs[0])
+        raise Unsupported(f"the scale of the integers in '{name}' is not known")
+
+    def known(self, name: str) -> Value:
+        """The value behind a float tensor."""
+        if name not in self.reals:
+            raise Unsupported(f"its input '{name}' is not quantized")
+        return self.reals[name]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of a tensor, all sizes known."""
+        shape = self.graph.shape(name)
+        if shape is None or any(size is None for size in shape):
+            raise Unsupported(f"the shape of '{name}' is not fixed")
+        return tuple(size for size in shape if size is not None)
+
+    def new(self, tensor: str, shape: tuple[int, ...], order: tuple[int, ...], quantization: Quantization) -> Value:
+        """A value in memory of its own."""
+        self.buffers += 1
+        return Value(tensor, self.buffers - 1, shape, order, quantization)
+
+    def ordered(self, node: Node, value: Value, order: tuple[int, ...]) -> Value:
+        """The value in this memory order; plain C moves it where it lies otherwise."""
+        if lies_in(value, order):
+            return replace(value, order=order)
+        if value.folded_from is not None:
+            source = value.folded_from
+            plain = self._moved(node, source, tuple(range(len(source.shape))))
+            return self.ordered(node, reshaped(plain, value.shape), order)
+        return self._moved(node, value, order)
+
+    def plain(self, node: Node, value: Value) -> Value:
+        """The value with a memory order that its shape describes."""
+        return value if value.folded_from is None else self.ordered(node, value, tuple(range(len(value.shape))))
+
+    def _moved(self, node: Node, value: Value, order: tuple[int, ...]) -> Value:
+        moved = replace(value, buffer=self.buffers, order=order, folded_from=None)
+        self.buffers += 1
+        before = [value.shape[axis] for axis in value.order]
+        strides = {axis: prod(before[place + 1 :]) for place, axis in enumerate(value.order)}
+        numbers = {"sizes": [value.shape[axis] for axis in order], "strides": [strides[axis] for axis in order]}
+        reason = (
+            "CMSIS-NN wants channels last here" if row_major(value) else "ONNX counts elements in another order here"
+        )
+        self.steps.append(
+            Step(
+                f"{node.label}:transpose",
+                "Transpose",
+                "reference_transpose",
+                (value,),
+                moved,
+                numbers=numbers,
+                reason=reason,
+            )
+        )
+        return moved
+
+    def add(
+        self, node: Node, layer: Layer | None, form: str, function: str, inputs: tuple[Value, ...], output: Value,
+        sink: Sink, arrays: tuple[Array, ...], numbers: dict[str, object] | None = None, reason: str = "",
+        plain: str = "", in_place: bool = False,
+    ) -> None:  # fmt: skip
+        """A layer; plain C computes it where this copy of CMSIS-NN has no such function."""
+        if function and not self.library.has(function):
+            if not plain:
+                raise Unsupported(f"this copy of CMSIS-NN {self.library.release} has no {function}")
+            reason = f"this copy of CMSIS-NN {self.library.release} has no {function}"
+            form, function = plain, ""
+        call = layer.call if layer is not None else None
+        facts = {"limits": sink.limits, **(numbers or {})}
+        self.steps.append(
+            Step(node.label, node.op_type, form, inputs, output, call, function, arrays, facts, reason, in_place)
+        )
+        self.integers[sink.tensor] = output
+
+    def requantize(
+        self, node: Node, source: Value, tensor: str, quantization: Quantization, limits: tuple[int, int] | None = None
+    ) -> None:
+        """A layer that changes scale and zero-point, and perhaps clamps."""
+        output = self.new(tensor, source.shape, source.order, quantization)
+        output = replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
+        limits = limits or (quantization.lowest, quantization.highest)
+        numbers = {"limits": limits, "rescale": quantize_multiplier(source.quantization.scale / quantization.scale)}
+        self.steps.append(
+            Step(
+                node.label, node.op_type, "reference_requantize", (source,), output, numbers=numbers,
+                reason="CMSIS-NN has no function that changes scales", in_place=True,
+            )
+        )  # fmt: skip
+        self.integers[tensor] = output

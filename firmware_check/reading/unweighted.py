@@ -1,0 +1,210 @@
+"""Pooling, element-wise operators, softmax, concatenation, padding, activations."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
+from firmware_check.program import Array
+from firmware_check.reading.sink import Sink, clip_limits, sink_of
+from firmware_check.reading.unsupported import Unsupported
+from firmware_check.reading.views import channels_last, reshaped
+
+if TYPE_CHECKING:
+    from firmware_check.program import Quantization, Value
+    from firmware_check.reading.read import Builder
+    from onnxlint_cmsis.onnx_graph.graph import Node
+
+_SOFTMAX_OUTPUT = (1 / 256, -128)
+
+
+def build_pool(builder: Builder, node: Node) -> None:
+    """Average and max pooling, global or with a window."""
+    layer = builder.layers.get(node.index)
+    if layer is None or layer.call.entry not in ("avgpool_s8", "max_pool_s8"):
+        raise Unsupported(f"{node.op_type} has no form in CMSIS-NN here")
+    average = layer.call.entry == "avgpool_s8"
+    source = builder.known(node.inputs[0])
+    source = builder.ordered(node, source, channels_last(len(source.shape)))
+    sink = sink_of(builder, node)
+    output = like(builder, node, sink)
+    reason = "" if equal(source.quantization, sink.quantization) else "its input and output have different scales"
+    if (
+        average
+        and node.int("count_include_pad")
+        and any((layer.call.padding.h, layer.call.padding.w, layer.call.pad_after.h, layer.call.pad_after.w))
+    ):
+        raise Unsupported("it counts padding into the average, which neither CMSIS-NN nor plain C here does")
+    form = "avgpool" if average else "max_pool"
+    numbers = {"rescale": quantize_multiplier(source.quantization.scale / sink.quantization.scale)}
+    function = "" if reason else f"arm_{layer.call.entry}"
+    builder.add(
+        node, layer, f"reference_{form}" if reason else form, function, (source,), output, sink, (), numbers, reason,
+        f"reference_{form}",
+    )  # fmt: skip
+
+
+def build_add(builder: Builder, node: Node) -> None:
+    """Addition of two activations."""
+    _elementwise(builder, node, "add")
+
+
+def build_mul(builder: Builder, node: Node) -> None:
+    """Product of two activations."""
+    _elementwise(builder, node, "mul")
+
+
+def _elementwise(builder: Builder, node: Node, form: str) -> None:
+    first, second, arrays = _operands(builder, node)
+    sink = sink_of(builder, node)
+    output = like(builder, node, sink, first)
+    scales = first.quantization.scale, second.quantization.scale, sink.quantization.scale
+    numbers: dict[str, object] = {"constants": add_constants(*scales)} if form == "add" else {}
+    if form == "mul":
+        numbers["output"] = quantize_multiplier(scales[0] * scales[1] / scales[2])
+    layer = builder.layers.get(node.index)
+    inputs = (first, second) if not arrays else (first,)
+    reason = "" if not arrays else "one operand is a constant or is broadcast"
+    function = "" if reason else f"arm_elementwise_{form}_s8"
+    numbers["offsets"] = -first.quantization.zero_point, -second.quantization.zero_point
+    builder.add(
+        node, None if reason else layer, f"reference_{form}" if reason else form, function, inputs, output, sink, arrays,
+        numbers, reason, f"reference_{form}", in_place=True,
+    )  # fmt: skip
+
+
+def _operands(builder: Builder, node: Node) -> tuple[Value, Value, tuple[Array, ...]]:
+    """Both operands in one memory order; a constant one as an array of the output's size."""
+    fixed = [builder.constants.fixed(name) for name in node.inputs]
+    if any(fixed):
+        return _with_constant(builder, node, node.inputs[0] if fixed[1] else node.inputs[1], node.inputs[int(fixed[1])])
+    first, second = (builder.plain(node, builder.known(name)) for name in node.inputs)
+    if first.shape != second.shape:
+        raise Unsupported(f"its operands have shapes {first.shape} and {second.shape}; only equal ones are supported")
+    return first, builder.ordered(node, second, first.order), ()
+
+
+def _with_constant(builder: Builder, node: Node, name: str, constant: str) -> tuple[Value, Value, tuple[Array, ...]]:
+    """An operand that the file fixes, quantized as the file quantizes it, laid out like the other."""
+    value = builder.plain(node, builder.known(name))
+    producer = builder.graph.producers.get(constant)
+    if producer is None or producer.op_type != "DequantizeLinear":
+        raise Unsupported("one operand is a float constant that is not quantized")
+    quantization = builder.constants.quantization(producer)
+    integers = builder.constants.array(producer.inputs[0])
+    full = np.broadcast_to(integers, builder.shape(node.outputs[0]))
+    if full.shape != value.shape:
+        raise Unsupported(
+            f"its operands have shapes {value.shape} and {integers.shape}; only the constant is broadcast"
+        )
+    other = builder.new(constant, value.shape, value.order, quantization)
+    builder.buffers -= 1
+    laid_out = other.to_memory(other.integers(full))
+    return value, other, (Array("operand", "int8_t", np.ascontiguousarray(laid_out)),)
+
+
+def build_softmax(builder: Builder, node: Node) -> None:
+    """Softmax over the last axis in memory."""
+    source = builder.plain(node, builder.known(node.inputs[0]))
+    rank = len(source.shape)
+    axis = node.int("axis", -1 if node.opset >= 13 else 1) % rank
+    if node.opset < 13 and axis != rank - 1 and prod(source.shape[axis + 1 :]) != 1:
+        raise Unsupported(f"its axis {axis} means several axes in opset {node.opset}")
+    order = (*(each for each in range(rank) if each != axis), axis)
+    source = builder.ordered(node, source, order)
+    sink = sink_of(builder, node)
+    output = like(builder, node, sink, source)
+    q = sink.quantization
+    exact = abs(q.scale - _SOFTMAX_OUTPUT[0]) < 1e-9 and q.zero_point == _SOFTMAX_OUTPUT[1]
+    reason = "" if exact else f"its output has scale {q.scale:.6g} and zero-point {q.zero_point}, not 1/256 and -128"
+    numbers = {
+        "rows": source.count // source.shape[axis],
+        "row": source.shape[axis],
+        "constants": softmax_constants(source.quantization.scale),
+    }
+    builder.add(
+        node, builder.layers.get(node.index), "reference_softmax" if reason else "softmax",
+        "" if reason else "arm_softmax_s8", (source,), output, sink, (), numbers, reason, "reference_softmax",
+    )  # fmt: skip
+
+
+def build_concat(builder: Builder, node: Node) -> None:
+    """Concatenation: one copying call for each input."""
+    values = [builder.plain(node, builder.known(name)) for name in node.inputs]
+    sink = sink_of(builder, node)
+    order = values[0].order
+    values = [builder.ordered(node, value, order) for value in values]
+    output = like(builder, node, sink, values[0])
+    axis = node.int("axis") % len(output.shape)
+    place = order.index(axis)
+    outer = prod(output.shape[each] for each in order[:place])
+    inner = prod(output.shape[each] for each in order[place + 1 :])
+    reason = (
+        ""
+        if all(equal(value.quantization, sink.quantization) for value in values)
+        else "its inputs and output have different scales"
+    )
+    numbers = {
+        "outer": outer, "rows": [value.shape[axis] for value in values], "inner": inner, "total": output.shape[axis],
+        "rescales": [quantize_multiplier(value.quantization.scale / sink.quantization.scale) for value in values],
+    }  # fmt: skip
+    function = "" if reason else "arm_concatenation_s8_x"
+    builder.add(
+        node, builder.layers.get(node.index), "reference_concat" if reason else "concat", function, tuple(values), output,
+        sink, (), numbers, reason, "reference_concat",
+    )  # fmt: skip
+
+
+def build_pad(builder: Builder, node: Node) -> None:
+    """Constant padding that no layer behind it takes over."""
+    if any(node.label in layer.folded for layer in builder.layers.values()):
+        return
+    source = builder.plain(node, builder.known(node.inputs[0]))
+    if node.text("mode", "constant") != "constant" or len(source.shape) > 4:
+        raise Unsupported("only constant padding of up to four dimensions is supported")
+    pads = node.ints("pads") or tuple(int(pad) for pad in builder.constants.array(node.inputs[1]).reshape(-1))
+    rank = len(source.shape)
+    if len(pads) != 2 * rank or min(pads) < 0:
+        raise Unsupported(f"its pads are {pads}; one before and one after each axis, none negative, are supported")
+    sink = sink_of(builder, node)
+    fill = 0.0
+    if len(node.inputs) > 2 and node.inputs[2]:
+        fill = float(builder.constants.real(node.inputs[2]).reshape(-1)[0])
+    if not equal(source.quantization, sink.quantization):
+        raise Unsupported("its input and output have different scales")
+    output = like(builder, node, sink, source)
+    missing = 4 - rank
+    numbers = {
+        "size": [1] * missing + [source.shape[axis] for axis in source.order],
+        "before": [0] * missing + [pads[axis] for axis in source.order],
+        "after": [0] * missing + [pads[axis + rank] for axis in source.order],
+        "fill": sink.quantization.integer(fill),
+    }
+    builder.add(node, None, "pad", "arm_pad_s8", (source,), output, sink, (), numbers, "", "reference_pad")
+
+
+def build_activation(builder: Builder, node: Node) -> None:
+    """Relu or Clip between quantized tensors: a change of scale with bounds."""
+    source = builder.known(node.inputs[0])
+    low, high = clip_limits(builder, node)
+    sink = sink_of(builder, node)
+    q = sink.quantization
+    limits = max(sink.limits[0], q.integer(low)), min(sink.limits[1], q.integer(high))
+    builder.requantize(node, source, sink.tensor, q, limits)
+
+
+def like(builder: Builder, node: Node, sink: Sink, source: Value | None = None) -> Value:
+    """The output of a layer, channels last or in the order of one of its inputs."""
+    shape = builder.shape(node.outputs[0])
+    order = source.order if source is not None else channels_last(len(shape))
+    output = builder.new(sink.tensor, shape, order, sink.quantization)
+    final = builder.shape(sink.tensor)
+    return output if final == shape else reshaped(output, final)
+
+
+def equal(one: Quantization, other: Quantization) -> bool:
+    """Whether integers mean the same in both, to TensorFlow Lite Micro's tolerance for pooling."""
+    return one.zero_point == other.zero_point and abs(one.scale - other.scale) <= 1e-6 * max(one.scale, other.scale)

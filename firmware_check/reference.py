@@ -1,0 +1,117 @@
+"""ONNX Runtime's answers: every tensor of the model, and what one layer makes of given inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from firmware_check.errors import FirmwareError
+
+if TYPE_CHECKING:
+    from firmware_check.program import Program, Step
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+Arrays = dict[str, np.ndarray]
+
+_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+}
+
+
+class Reference:
+    """A model in ONNX Runtime, without optimisations: each operator computes what ONNX defines."""
+
+    def __init__(self, path: str, graph: Graph) -> None:
+        self._path = path
+        self._graph = graph
+        self._model = onnx.load(path)
+        self._producers = {name: node for node in self._model.graph.node for name in node.output if name}
+        self._constants = {tensor.name: tensor for tensor in self._model.graph.initializer}
+
+    def random_inputs(self, seed: int, count: int, ranges: dict[str, tuple[float, float]]) -> list[Arrays]:
+        """Sets of model inputs from a seed; `ranges` has the real range of a float input where it is known."""
+        generator = np.random.default_rng(seed)
+        return [{name: self._random(name, generator, ranges) for name in self._graph.inputs} for _ in range(count)]
+
+    def _random(self, name: str, generator: np.random.Generator, ranges: dict[str, tuple[float, float]]) -> np.ndarray:
+        shape = [size or 1 for size in self._graph.shape(name) or ()]
+        elem_type = self._graph.elem_type(name)
+        if elem_type in ("int8", "uint8", "int16"):
+            info = np.iinfo(elem_type)
+            return generator.integers(info.min, info.max + 1, shape).astype(elem_type)
+        low, high = ranges.get(name, (-1.0, 1.0))
+        return generator.uniform(low, high, shape).astype(elem_type or "float32")
+
+    def tensors(self, names: list[str], inputs: Arrays) -> Arrays:
+        """Values of any tensors of the model for one set of inputs."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self._model)
+        wanted = [name for name in dict.fromkeys(names) if name not in inputs]
+        del model.graph.output[:]
+        model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in wanted)
+        found = dict(zip(wanted, self._session(model).run(wanted, inputs), strict=True)) if wanted else {}
+        return {name: inputs[name] if name in inputs else np.asarray(found[name]) for name in names}
+
+    def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
+        """What one layer makes of its inputs, which are given under the names of their tensors."""
+        nodes = self._between(set(inputs), step.output.tensor)
+        used = {name for node in nodes for name in node.input}
+        given = [self._info(name, value.shape) for name, value in inputs.items()]
+        made = helper.make_empty_tensor_value_info(step.output.tensor)
+        constants = [self._constants[name] for name in used if name in self._constants and name not in inputs]
+        graph = helper.make_graph(nodes, "layer", given, [made], constants)
+        model = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
+        return np.asarray(self._session(model).run(None, inputs)[0])
+
+    def _info(self, name: str, shape: tuple[int, ...]) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, _TYPES[self._graph.elem_type(name)], shape)
+
+    def _between(self, given: set[str], wanted: str) -> list[onnx.NodeProto]:
+        """The nodes that make a tensor from others and from constants, in file order."""
+        needed: set[int] = set()
+        open_ = [wanted]
+        while open_:
+            name = open_.pop()
+            if name in given or name in self._constants or not name:
+                continue
+            if name not in self._producers:
+                raise FirmwareError(f"'{wanted}' depends on '{name}', which no node before it makes")
+            node = self._producers[name]
+            if id(node) not in needed:
+                needed.add(id(node))
+                open_ += list(node.input)
+        return [node for node in self._model.graph.node if id(node) in needed]
+
+    @staticmethod
+    def _session(model: onnx.ModelProto):  # type: ignore[no-untyped-def]  # noqa: ANN205
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        try:
+            return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise FirmwareError(f"ONNX Runtime does not run the model: {str(error).splitlines()[0]}") from None
+
+
+def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float]]:
+    """Real range of each float input that is quantized at once."""
+    found = {}
+    for value in program.inputs:
+        producer = graph.producers.get(value.tensor)
+        if producer is not None and producer.op_type == "QuantizeLinear" and producer.inputs[0] in graph.inputs:
+            q = value.quantization
+            found[producer.inputs[0]] = (q.scale * (q.lowest - q.zero_point), q.scale * (q.highest - q.zero_point))
+    return found

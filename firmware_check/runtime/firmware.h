@@ -1,0 +1,44 @@
+/* What the generated model gives to the harness, and what the harness gives to it. */
+#ifndef FIRMWARE_H
+#define FIRMWARE_H
+
+#include <stdint.h>
+
+enum { GUARD_BYTES = 128, GUARD_BYTE = 0xa5 };
+
+typedef struct
+{
+    int8_t *data;
+    uint32_t size; /* bytes */
+} region;
+
+typedef struct
+{
+    int32_t (*run)(void); /* returns the status of the CMSIS-NN call, 0 where the layer is plain C */
+    const region *outputs; /* written by the layer, with guards around each where the build has them */
+    uint32_t output_count;
+} layer;
+
+extern const layer layers[];
+extern const uint32_t layer_count;
+extern const region inputs[];
+extern const uint32_t input_count;
+extern const region results[];
+extern const uint32_t result_count;
+
+/* Scratch of the size that the library asks for: `size` bytes, guarded; NULL where the size is 0. */
+void *scratch_take(int32_t size);
+
+/* Runs one call of the layer with trace and clock on; its value is the call's. */
+#define MEASURED(call)                                                                                                 \
+    (__extension__({                                                                                                   \
+        measure_begin();                                                                                               \
+        const int32_t result_of_call = (call);                                                                         \
+        measure_end();                                                                                                 \
+        result_of_call;                                                                                                \
+    }))
+
+void measure_begin(void);
+void measure_end(void);
+
+#endif

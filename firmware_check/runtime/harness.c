@@ -1,0 +1,225 @@
+/* Runs the layers of the generated model on the inputs from the host, and reports on each. */
+#include "firmware.h"
+#include "semihost.h"
+#include "trace.h"
+
+#include <string.h>
+
+extern uint8_t __scratch_start[], __scratch_end[];
+
+volatile uint32_t current_layer;
+volatile uint32_t systick_wraps;
+static uint32_t layer_began;
+static uint32_t first_run, began, spent; /* SysTick counts */
+
+#define SYST_CSR (*(volatile uint32_t *)0xe000e010)
+#define SYST_RVR (*(volatile uint32_t *)0xe000e014)
+#define SYST_CVR (*(volatile uint32_t *)0xe000e018)
+enum { WRAP = 1 << 24, MAX_WRAPS = 8 }; /* a layer that takes more is taken for an endless loop */
+
+static struct
+{
+    uint32_t taken; /* bytes handed out in this layer, guards included */
+    uint32_t sizes[2];
+    uint32_t count;
+} scratch;
+
+static void systick_start(void)
+{
+    SYST_RVR = WRAP - 1;
+    SYST_CVR = 0;
+    SYST_CSR = 7; /* processor clock, interrupt, on */
+}
+
+static uint32_t ticks_now(void)
+{
+    uint32_t wraps, value;
+    do
+    {
+        wraps = systick_wraps;
+        value = SYST_CVR;
+    } while (wraps != systick_wraps);
+    return wraps * WRAP + (WRAP - 1 - value);
+}
+
+void measure_begin(void)
+{
+    trace_start(first_run);
+    began = ticks_now();
+}
+
+void measure_end(void)
+{
+    spent += ticks_now() - began;
+    trace_stop();
+}
+
+static void stop(const char *kind, uint32_t first, uint32_t second)
+{
+    report_begin(kind);
+    report_word(current_layer);
+    report_word(first);
+    report_word(second);
+    report_end();
+    host_exit();
+}
+
+void systick_handler(void)
+{
+    systick_wraps++;
+    if (systick_wraps - layer_began > MAX_WRAPS)
+    {
+        stop("watchdog", systick_wraps, 0);
+    }
+}
+
+void fault(const uint32_t *frame)
+{
+    stop("fault", frame[6], *(volatile uint32_t *)0xe000ed28); /* program counter, CFSR */
+}
+
+void *scratch_take(int32_t size)
+{
+    if (scratch.count < 2)
+    {
+        scratch.sizes[scratch.count++] = (uint32_t)size;
+    }
+    if (size <= 0)
+    {
+        return 0;
+    }
+    uint8_t *start = __scratch_start + scratch.taken;
+    const uint32_t whole = ((uint32_t)size + 15) & ~15u;
+    if (start + whole + 2 * GUARD_BYTES > __scratch_end)
+    {
+        stop("memory", (uint32_t)size, (uint32_t)(__scratch_end - start));
+    }
+    memset(start, GUARD_BYTE, whole + 2 * GUARD_BYTES);
+    scratch.taken += whole + 2 * GUARD_BYTES;
+    return start + GUARD_BYTES;
+}
+
+static uint32_t damaged(const uint8_t *guard, uint32_t size)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < size; i++)
+    {
+        count += guard[i] != GUARD_BYTE;
+    }
+    return count;
+}
+
+static uint32_t scratch_damage(void)
+{
+    uint32_t count = 0, place = 0;
+    for (uint32_t i = 0; i < scratch.count; i++)
+    {
+        const uint32_t size = scratch.sizes[i];
+        if ((int32_t)size > 0)
+        {
+            const uint32_t whole = (size + 15) & ~15u;
+            count += damaged(__scratch_start + place, GUARD_BYTES);
+            count += damaged(__scratch_start + place + GUARD_BYTES + size, GUARD_BYTES + whole - size);
+            place += whole + 2 * GUARD_BYTES;
+        }
+    }
+    return count;
+}
+
+static void guard_outputs(const layer *one)
+{
+#ifdef GUARDED
+    for (uint32_t i = 0; i < one->output_count; i++)
+    {
+        memset(one->outputs[i].data - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES);
+        memset(one->outputs[i].data + one->outputs[i].size, GUARD_BYTE, GUARD_BYTES);
+    }
+#else
+    (void)one;
+#endif
+}
+
+static uint32_t output_damage(const layer *one)
+{
+    uint32_t count = 0;
+#ifdef GUARDED
+    for (uint32_t i = 0; i < one->output_count; i++)
+    {
+        count += damaged((uint8_t *)one->outputs[i].data - GUARD_BYTES, GUARD_BYTES);
+        count += damaged((uint8_t *)one->outputs[i].data + one->outputs[i].size, GUARD_BYTES);
+    }
+#else
+    (void)one;
+#endif
+    return count;
+}
+
+static void report_layer(uint32_t index, int32_t status, uint32_t ticks)
+{
+    report_begin("layer");
+    report_word(index);
+    report_word((uint32_t)status);
+    report_word(ticks);
+    report_word(scratch.count > 0 ? scratch.sizes[0] : 0);
+    report_word(scratch.count > 1 ? scratch.sizes[1] : 0);
+    report_word(scratch_damage());
+    report_word(output_damage(&layers[index]));
+    report_end();
+}
+
+static void run_layer(uint32_t index)
+{
+    current_layer = index;
+    layer_began = systick_wraps;
+    spent = 0;
+    memset(&scratch, 0, sizeof scratch);
+    guard_outputs(&layers[index]);
+    trace_clear();
+    const int32_t status = layers[index].run();
+    if (first_run)
+    {
+        report_layer(index, status, spent);
+        trace_report(index);
+    }
+}
+
+static void write_regions(int32_t file, const region *regions, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+    {
+        host_write(file, regions[i].data, regions[i].size);
+    }
+}
+
+int main(void)
+{
+    uint32_t header[2]; /* runs; whether to write every layer's outputs rather than the results alone */
+    const int32_t in = host_open("inputs.bin", OPEN_READ);
+    const int32_t out = host_open("outputs.bin", OPEN_WRITE);
+    report_open();
+    host_read(in, header, sizeof header);
+    systick_start();
+    for (uint32_t run = 0; run < header[0]; run++)
+    {
+        first_run = run == 0;
+        for (uint32_t i = 0; i < input_count; i++)
+        {
+            host_read(in, inputs[i].data, inputs[i].size);
+        }
+        for (uint32_t i = 0; i < layer_count; i++)
+        {
+            run_layer(i);
+            if (header[1])
+            {
+                write_regions(out, layers[i].outputs, layers[i].output_count);
+            }
+        }
+        if (!header[1])
+        {
+            write_regions(out, results, result_count);
+        }
+    }
+    report_begin("done");
+    report_end();
+    host_exit();
+}

@@ -1,0 +1,52 @@
+/* Plain C for layers that CMSIS-NN has no function for: slow, and as simple as the operator's definition. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include <stdint.h>
+
+typedef struct
+{
+    int32_t n, h, w, c;
+} plain_dims;
+
+typedef struct
+{
+    plain_dims input, filter, output; /* filter of a convolution: n output channels, c input channels of one group */
+    int32_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+} plain_window;
+
+typedef struct
+{
+    int32_t input_offset, filter_offset, output_offset, lowest, highest;
+    const int32_t *multipliers, *shifts; /* one for each output channel */
+} plain_quantization;
+
+typedef struct
+{
+    int32_t input_offset, multiplier, shift, output_offset, lowest, highest;
+} plain_rescale;
+
+int32_t plain_convolve(const plain_window *window, const plain_quantization *q, const int8_t *input,
+                       const int8_t *weights, const int32_t *bias, int8_t *output);
+int32_t plain_transpose_conv(const plain_window *window, const plain_quantization *q, const int8_t *input,
+                             const int8_t *weights, const int32_t *bias, int32_t *sums, int8_t *output);
+int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, const plain_quantization *q,
+                              const int8_t *input, const int8_t *weights, const int32_t *bias, int8_t *output);
+int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
+                   int8_t *output);
+int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);
+int32_t plain_add(const plain_rescale *first, const plain_rescale *second, const plain_rescale *sum, int32_t left_shift,
+                  uint32_t count, const int8_t *one, const int8_t *other, int8_t *output);
+int32_t plain_mul(const plain_rescale *product, int32_t other_offset, uint32_t count, const int8_t *one,
+                  const int8_t *other, int8_t *output);
+int32_t plain_softmax(int32_t rows, int32_t size, float scale, float output_scale, int32_t output_offset,
+                      const int8_t *input, int8_t *output);
+int32_t plain_concat(int32_t outer, int32_t size, int32_t place, int32_t total, const plain_rescale *q,
+                     const int8_t *input, int8_t *output);
+int32_t plain_pad(const plain_dims *input, const plain_dims *before, const plain_dims *after, int8_t fill,
+                  const int8_t *source, int8_t *output);
+/* sizes and strides of the output's axes, slowest first; strides in elements of the input */
+int32_t plain_transpose(int32_t axes, const int32_t *sizes, const int32_t *strides, const int8_t *input,
+                        int8_t *output);
+
+#endif

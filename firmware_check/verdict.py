@@ -1,0 +1,128 @@
+"""Predicted against observed, layer by layer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from firmware_check.observe import Observed
+    from firmware_check.program import Step
+    from firmware_check.run import LayerReport
+    from onnxlint_cmsis.cmsis_nn.route import Route
+
+TOLERANCE = 1
+"""Largest difference of an int8 output from ONNX Runtime's that counts as right: one unit of rounding."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """A layer's output against ONNX Runtime's for the same inputs."""
+
+    count: int
+    """Elements that differ."""
+    largest: int
+    """Largest difference, in units of the output's scale."""
+    total: int
+    """Elements compared."""
+
+
+@dataclass(frozen=True)
+class LayerVerdict:
+    """One layer: what was predicted, what ran, whether they agree."""
+
+    label: str
+    """ONNX node."""
+    op_type: str
+    """Operator."""
+    function: str
+    """C function of CMSIS-NN called; empty for plain C."""
+    reason: str
+    """Why plain C computes it, else empty."""
+    predicted: Route | None
+    """onnxlint_cmsis's prediction; None where no CMSIS-NN call is made."""
+    observed: Observed
+    """What ran, from the traced build."""
+    status: int
+    """Status the call returned."""
+    scratch: tuple[int, int]
+    """Bytes that the size functions answered."""
+    instructions: int
+    """Instructions in the untraced build, not cycles."""
+    differences: Differences | None
+    """Against ONNX Runtime; None where it does not run the layer."""
+    disagreements: tuple[str, ...]
+    """One sentence for each thing that is not as predicted or not right."""
+
+
+def compare(ours: np.ndarray, expected: np.ndarray) -> Differences:
+    """Count the elements that differ."""
+    gap = np.abs(ours.astype(np.int64) - expected.astype(np.int64))
+    return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size)
+
+
+def judge(
+    step: Step,
+    predicted: Route | None,
+    observed: Observed,
+    reports: tuple[LayerReport, LayerReport],
+    differences: Differences | None,
+) -> LayerVerdict:
+    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's."""
+    traced, plain = reports
+    found = [*_dispatch(predicted, observed, traced), *_memory(traced, plain)]
+    if differences is not None and differences.largest > TOLERANCE:
+        known = [hazard.id for hazard in predicted.hazards] if predicted else []
+        why = f", a known defect: {', '.join(known)}" if known else ""
+        found.append(
+            f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to "
+            f"{differences.largest}; {TOLERANCE} is allowed{why}"
+        )
+    return LayerVerdict(
+        step.label, step.op_type, step.function, step.reason, predicted, observed, traced.status, traced.scratch,
+        plain.instructions, differences, tuple(found),
+    )  # fmt: skip
+
+
+def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
+    if predicted is None:
+        return [f"it returned status {report.status}"] if report.status else []
+    found = []
+    chain = predicted.chain or ((predicted.kernel,) if predicted.kernel else ())
+    if not _same_chain(chain, observed.chain):
+        found.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
+    elif predicted.effective and not _same_chain((predicted.effective,), (observed.effective,)):
+        found.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")
+    if predicted.status is not None and predicted.status != report.status:
+        found.append(f"predicted status {predicted.status}, returned {report.status}")
+    sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
+    for size, answered in zip(sizes, report.scratch, strict=True):
+        if size is not None and size >= 0 and size != answered:
+            found.append(f"predicted {size} bytes of scratch, the size function answers {answered}")
+    return found
+
+
+def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
+    """Whether kernels are the same; the tables write `arm_concatenation_s8_[wxyz]` for one of four."""
+    return len(predicted) == len(observed) and all(
+        re.fullmatch(pattern, name) for pattern, name in zip(predicted, observed, strict=True)
+    )
+
+
+def _memory(traced: LayerReport, plain: LayerReport) -> list[str]:
+    found = []
+    for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
+        if count:
+            found.append(f"{count} guard bytes around {what} were overwritten")
+    if plain.scratch_damage and not traced.scratch_damage:
+        found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
+    if plain.status != traced.status:
+        found.append(f"status {traced.status} in the traced build, {plain.status} in the untraced one")
+    return found
+
+
+def _arrows(chain: tuple[str, ...]) -> str:
+    return " -> ".join(chain) or "none"
