@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 
 from firmware_check.build import build
+from firmware_check.errors import FirmwareError
 from firmware_check.observe import observe
+from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
 from firmware_check.reference import Arrays, Reference, input_ranges
 from firmware_check.run import Outcome, run_image
@@ -34,6 +37,8 @@ class Model:
 
     path: str
     """File as the user named it."""
+    quantized_here: bool
+    """Whether the file is float and was quantized for this check."""
     graph: Graph
     """As the linter reads it."""
     program: Program
@@ -83,13 +88,48 @@ class Check:
         return not any(layer.disagreements for layer in self.layers)
 
 
-def open_model(path: str, library: Library, input_shapes: Shapes | None = None) -> Model:
-    """Read a quantized model; FirmwareError where it cannot be firmware."""
-    from onnxlint_cmsis.onnx_graph.load import load
+@dataclass(frozen=True)
+class Options:
+    """How models are read and run."""
 
-    program = read_program(path, library, input_shapes)
-    graph = load(path, input_shapes=input_shapes)
-    return Model(path, graph, program, Reference(path, graph))
+    input_shapes: Shapes
+    """Sizes of inputs that the file leaves open."""
+    calibration: str = ""
+    """Folder of .npy files for float models; empty for random data."""
+    seed: int = 0
+    """Of random calibration data and random inputs."""
+    per_layer: bool = False
+    """Whether to run each layer alone even where the whole model could run."""
+    seconds: float = 120.0
+    """For one run of QEMU."""
+
+
+def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
+    """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
+    graph = _load(path, options)
+    quantized = is_float(onnx.load(path, load_external_data=False))
+    if quantized:
+        source = str(quantize(path, graph, options.calibration, options.seed, folder))
+        graph = _load(source, options)
+    else:
+        source = path
+    program = read_program(source, graph, library)
+    return Model(path, quantized, graph, program, Reference(source, graph))
+
+
+def _load(path: str, options: Options) -> Graph:
+    from onnxlint_cmsis.onnx_graph.load import ModelError, load
+
+    try:
+        graph = load(path, input_shapes=options.input_shapes)
+    except ModelError as error:
+        raise FirmwareError(f"{path}: {error.message}") from None
+    for name in graph.inputs:
+        shape = graph.shape(name)
+        if shape is None or any(size is None for size in shape):
+            text = "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
+            raise FirmwareError(f"{path}: input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
+    return graph
 
 
 def inputs_of(model: Model, seed: int) -> Arrays:
@@ -98,12 +138,12 @@ def inputs_of(model: Model, seed: int) -> Arrays:
 
 
 def check(
-    model: Model, board: Board, library: Library, inputs: Arrays, folder: Path, per_layer: bool, seconds: float
+    model: Model, board: Board, library: Library, inputs: Arrays, folder: Path, options: Options
 ) -> Check:
     """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer."""
     target = Target(board.cpu, board.isa, library.release)
-    runner = _Runner(model, board, library, target, folder, seconds)
-    if per_layer or model.program.foreign:
+    runner = _Runner(model, board, library, target, folder, options.seconds)
+    if options.per_layer or model.program.foreign:
         return runner.layer_by_layer(inputs)
     return runner.whole(inputs)
 

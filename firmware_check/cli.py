@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
     parser.add_argument("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
+    parser.add_argument("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
     parser.add_argument("--seed", type=int, default=0, help="seed of random inputs. Default: 0.")
     parser.add_argument(
         "--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120."
@@ -55,22 +56,25 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from firmware_check.check import check, inputs_of, open_model
+    from firmware_check.check import Options, check, inputs_of, open_model
     from firmware_check.library import open_library
     from firmware_check.reports import text
 
     boards = [_board(name) for name in args.target or ["cortex-m4"]]
     library = open_library(args.cmsis_nn)
-    model = open_model(args.model, library, dict(map(_shape, args.input_shape)))
-    inputs = inputs_of(model, args.seed)
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.per_layer, args.timeout)
     agrees = True
-    for board in boards:
-        with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-            found = check(model, board, library, inputs, Path(folder), args.per_layer, args.timeout)
-        print(text.report(found))
-        if args.trace:
-            print("\n".join(text.tree(layer) for layer in found.layers))
-        agrees = agrees and found.agrees
+    with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
+        model = open_model(args.model, library, options, Path(folder))
+        inputs = inputs_of(model, args.seed)
+        for board in boards:
+            place = Path(folder) / board.cpu
+            place.mkdir()
+            found = check(model, board, library, inputs, place, options)
+            print(text.report(found))
+            if args.trace:
+                print("\n".join(text.tree(layer) for layer in found.layers))
+            agrees = agrees and found.agrees
     return AGREES if agrees else DISAGREES
 
 

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, np.ndarray]
 
-_TYPES = {
-    "float32": 1,
-    "uint8": 2,
-    "int8": 3,
-    "uint16": 4,
-    "int16": 5,
-    "int32": 6,
-    "int64": 7,
-    "bool": 9,
-    "float16": 10,
-}
-
 
 class Reference:
     """A model in ONNX Runtime, without optimisations: each operator computes what ONNX defines."""
@@ -60,22 +48,19 @@ class Reference:
         wanted = [name for name in dict.fromkeys(names) if name not in inputs]
         del model.graph.output[:]
         model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in wanted)
-        found = dict(zip(wanted, self._session(model).run(wanted, inputs), strict=True)) if wanted else {}
+        found = dict(zip(wanted, _run(model, wanted, inputs), strict=True)) if wanted else {}
         return {name: inputs[name] if name in inputs else np.asarray(found[name]) for name in names}
 
     def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
         """What one layer makes of its inputs, which are given under the names of their tensors."""
         nodes = self._between(set(inputs), step.output.tensor)
         used = {name for node in nodes for name in node.input}
-        given = [self._info(name, value.shape) for name, value in inputs.items()]
+        given = [_info(name, value) for name, value in inputs.items()]
         made = helper.make_empty_tensor_value_info(step.output.tensor)
         constants = [self._constants[name] for name in used if name in self._constants and name not in inputs]
         graph = helper.make_graph(nodes, "layer", given, [made], constants)
         model = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
-        return np.asarray(self._session(model).run(None, inputs)[0])
-
-    def _info(self, name: str, shape: tuple[int, ...]) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, _TYPES[self._graph.elem_type(name)], shape)
+        return np.asarray(_run(model, None, inputs)[0])
 
     def _between(self, given: set[str], wanted: str) -> list[onnx.NodeProto]:
         """The nodes that make a tensor from others and from constants, in file order."""
@@ -93,17 +78,22 @@ class Reference:
                 open_ += list(node.input)
         return [node for node in self._model.graph.node if id(node) in needed]
 
-    @staticmethod
-    def _session(model: onnx.ModelProto):  # type: ignore[no-untyped-def]  # noqa: ANN205
-        import onnxruntime as ort
 
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        try:
-            return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            raise FirmwareError(f"ONNX Runtime does not run the model: {str(error).splitlines()[0]}") from None
+def _info(name: str, value: np.ndarray) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+
+
+def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> list[np.ndarray]:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return [np.asarray(array) for array in session.run(wanted, inputs)]
+    except Exception as error:
+        raise FirmwareError(f"ONNX Runtime does not run the model: {str(error).splitlines()[0]}") from None
 
 
 def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float]]:

@@ -17,59 +17,42 @@ from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, lies_in, reshaped, row_major, transposed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from firmware_check.library import Library
     from firmware_check.program import Array
     from firmware_check.reading.sink import Sink
-    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.layer import Layer, Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 
-def read_program(
-    path: str, library: Library, input_shapes: Mapping[str, tuple[int | None, ...]] | None = None
-) -> Program:
+def read_program(path: str, graph: Graph, library: Library) -> Program:
     """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
 
     Raises:
-        FirmwareError: the model cannot be read, has sizes that are not fixed, or has no layer for CMSIS-NN.
+        FirmwareError: the model has no layer for CMSIS-NN.
 
     """
     from onnxlint_cmsis.lower import lower
-    from onnxlint_cmsis.onnx_graph.load import ModelError, load
 
-    try:
-        graph = load(path, input_shapes=input_shapes)
-    except ModelError as error:
-        raise FirmwareError(f"{path}: {error.message}") from None
-    _check_sizes(path, graph)
     constants = Constants(onnx.load(path), graph)
-    layers = {layer.node.index: layer for layer in lower(graph).layers}
-    programs = [Builder(graph, constants, layers, library, last).build() for last in (True, False)]
+    lowered = lower(graph)
+    programs = [Builder(graph, constants, lowered, library, last).build() for last in (True, False)]
     best = min(programs, key=lambda program: sum(step.form == "reference_transpose" for step in program.steps))
-    if not any(step.function for step in best.steps):
+    if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
         raise FirmwareError(f"{path}: no layer that CMSIS-NN can run as int8" + (f" ({reasons})" if reasons else ""))
     return best
-
-
-def _check_sizes(path: str, graph: Graph) -> None:
-    for name in graph.inputs:
-        shape = graph.shape(name)
-        if shape is None or any(size is None for size in shape):
-            text = "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
-            raise FirmwareError(f"{path}: input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
 
 
 class Builder:
     """One walk: values known so far, layers made so far."""
 
     def __init__(
-        self, graph: Graph, constants: Constants, layers: dict[int, Layer], library: Library, inputs_channels_last: bool
+        self, graph: Graph, constants: Constants, lowered: Lowered, library: Library, inputs_channels_last: bool
     ) -> None:
         self.graph = graph
         self.constants = constants
-        self.layers = layers
+        self.layers = {layer.node.index: layer for layer in lowered.layers}
+        self.refused = {node.index: reason for node, reason in lowered.unsupported}
         self.library = library
         self.inputs_channels_last = inputs_channels_last
         self.integers: dict[str, Value] = {}
@@ -169,7 +152,9 @@ class Builder:
         raise Unsupported(f"the scale of the integers in '{name}' is not known")
 
     def known(self, name: str) -> Value:
-        """The value behind a float tensor."""
+        """The value that a tensor is, or that is behind a float one."""
+        if name in self.integers:
+            return self.integers[name]
         if name not in self.reals:
             raise Unsupported(f"its input '{name}' is not quantized")
         return self.reals[name]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from firmware_check.reading.constants import BITS
 from firmware_check.reading.unsupported import Unsupported
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class Sink:
 
 def sink_of(builder: Builder, node: Node, may_add: bool = False) -> Sink:
     """Follow a node's output through a constant Add (where allowed), Relu and Clip to its QuantizeLinear."""
+    if builder.graph.elem_type(node.outputs[0]) in BITS:  # the operator works on integers as they are
+        quantization = builder.known(node.inputs[0]).quantization
+        return Sink(node.outputs[0], quantization, (quantization.lowest, quantization.highest), None, ())
     absorbed: list[Node] = []
     limits: list[tuple[float, float]] = []
     added: np.ndarray | None = None

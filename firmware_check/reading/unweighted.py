@@ -25,7 +25,7 @@ def build_pool(builder: Builder, node: Node) -> None:
     """Average and max pooling, global or with a window."""
     layer = builder.layers.get(node.index)
     if layer is None or layer.call.entry not in ("avgpool_s8", "max_pool_s8"):
-        raise Unsupported(f"{node.op_type} has no form in CMSIS-NN here")
+        raise Unsupported(builder.refused.get(node.index, f"{node.op_type} has no form in CMSIS-NN here"))
     average = layer.call.entry == "avgpool_s8"
     source = builder.known(node.inputs[0])
     source = builder.ordered(node, source, channels_last(len(source.shape)))

@@ -115,7 +115,7 @@ def _factors(node: Node) -> tuple[object, object]:
 
 def _layer(builder: Builder, node: Node) -> Layer:
     if node.index not in builder.layers:
-        raise Unsupported(f"{node.op_type} has no form in CMSIS-NN here")
+        raise Unsupported(builder.refused.get(node.index, f"{node.op_type} has no form in CMSIS-NN here"))
     return builder.layers[node.index]
 
 

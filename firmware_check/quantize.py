@@ -1,0 +1,175 @@
+"""A float model to int8 with ONNX Runtime's quantizer, with the parameters that TensorFlow Lite would choose."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from firmware_check.errors import FirmwareError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+Arrays = dict[str, np.ndarray]
+
+_OPSET = 13
+"""First opset whose DequantizeLinear has an axis."""
+_IR_VERSION = 4
+"""First one in which a constant need not be an input."""
+_SOFTMAX = (np.float32(1 / 256), np.int8(-128))
+"""Scale and zero-point that arm_softmax_s8 gives its output."""
+_RANDOM_SAMPLES = 16
+_QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger")
+
+
+def is_float(model: onnx.ModelProto) -> bool:
+    """Whether nothing in the model is quantized yet."""
+    return not any(node.op_type in _QUANTIZED for node in model.graph.node)
+
+
+def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path) -> Path:
+    """Write the quantized form of a float model into `folder`: QDQ, int8 activations, int8 weights per channel.
+
+    `calibration` is a folder of .npy files, or empty for random data from the seed.
+
+    Raises:
+        FirmwareError: the calibration data does not fit, or ONNX Runtime cannot quantize the model.
+
+    """
+    samples = list(_from_folder(calibration, graph) if calibration else _random(graph, seed))
+    try:
+        prepared = _prepared(path, graph, folder)
+        quantized = _quantized(prepared, samples, folder)
+    except FirmwareError:
+        raise
+    except Exception as error:
+        raise FirmwareError(f"{path}: ONNX Runtime does not quantize it: {_first_line(error)}") from None
+    model = onnx.load(quantized)
+    _like_tflite(model)
+    onnx.save(model, quantized)
+    return quantized
+
+
+def _prepared(path: str, graph: Graph, folder: Path) -> Path:
+    """The model with fixed input sizes, opset 13 or later, and its constants folded and fused by ONNX Runtime."""
+    import onnxruntime as ort
+    from onnx import version_converter
+
+    model = onnx.load(path)
+    model.ir_version = max(model.ir_version, _IR_VERSION)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    kept = [value for value in model.graph.input if value.name not in constants]  # else ONNX Runtime fuses nothing
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    for value in model.graph.input:
+        for dim, size in zip(value.type.tensor_type.shape.dim, graph.shape(value.name) or (), strict=False):
+            if size is not None:
+                dim.dim_value = size
+    if next((each.version for each in model.opset_import if each.domain == ""), _OPSET) < _OPSET:
+        model = version_converter.convert_version(model, _OPSET)
+    fixed, fused = folder / "fixed.onnx", folder / "fused.onnx"
+    onnx.save(model, fixed)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(fused)
+    options.log_severity_level = 4
+    ort.InferenceSession(str(fixed), options, providers=["CPUExecutionProvider"])
+    inferred = onnx.shape_inference.infer_shapes(onnx.load(fused))
+    onnx.save(inferred, fused)
+    return fused
+
+
+def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = iter(samples)
+
+        def get_next(self) -> Arrays | None:
+            return next(self.left, None)
+
+    target = folder / "quantized.onnx"
+    dense = {name: [{"quant_type": QuantType.QInt8, "symmetric": True}] for name in _dense_weights(onnx.load(path))}
+    logging.getLogger().setLevel(logging.ERROR)
+    quantize_static(
+        str(path), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=True,
+        activation_type=QuantType.QInt8, weight_type=QuantType.QInt8,
+        extra_options={"ActivationSymmetric": False, "WeightSymmetric": True, "TensorQuantOverrides": dense},
+    )  # fmt: skip
+    return target
+
+
+def _dense_weights(model: onnx.ModelProto) -> list[str]:
+    """Constant factors of matrix products: TensorFlow Lite gives them one scale."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    products = (node for node in model.graph.node if node.op_type in ("Gemm", "MatMul"))
+    return [name for name in dict.fromkeys(node.input[1] for node in products) if name in constants]
+
+
+def _like_tflite(model: onnx.ModelProto) -> None:
+    """Softmax ends in 1/256 and -128; average pooling keeps the scale of its input."""
+    producers = {name: node for node in model.graph.node for name in node.output}
+    for node in model.graph.node:
+        if node.op_type == "Softmax":
+            names = [f"{node.output[0]}_tflite_scale", f"{node.output[0]}_tflite_zero_point"]
+            values = [numpy_helper.from_array(np.array(v), name) for v, name in zip(_SOFTMAX, names, strict=True)]
+            if _set_output(model, node.output[0], names):
+                model.graph.initializer.extend(values)
+        elif node.op_type in ("AveragePool", "GlobalAveragePool"):
+            source = producers.get(node.input[0])
+            if source is not None and source.op_type == "DequantizeLinear":
+                _set_output(model, node.output[0], list(source.input[1:3]))
+
+
+def _set_output(model: onnx.ModelProto, tensor: str, names: list[str]) -> bool:
+    """Give the pair of Q and DQ behind a tensor another scale and zero-point."""
+    quantizers = [node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == tensor]
+    made = {node.output[0] for node in quantizers}
+    readers = [node for node in model.graph.node if node.op_type == "DequantizeLinear" and node.input[0] in made]
+    for node in (*quantizers, *readers):
+        node.input[1], node.input[2] = names
+    return bool(quantizers)
+
+
+def _random(graph: Graph, seed: int) -> Iterator[Arrays]:
+    generator = np.random.default_rng(seed)
+    for _ in range(_RANDOM_SAMPLES):
+        yield {
+            name: generator.normal(size=[size or 1 for size in graph.shape(name) or ()]).astype(graph.elem_type(name))
+            for name in graph.inputs
+        }
+
+
+def _from_folder(folder: str, graph: Graph) -> Iterator[Arrays]:
+    """Samples from .npy files: in the folder itself for one input, in a subfolder named after each input for more."""
+    root = Path(folder)
+    places = {name: root if len(graph.inputs) == 1 else root / name for name in graph.inputs}
+    files = {name: sorted(place.glob("*.npy")) for name, place in places.items()}
+    if not all(files.values()) or len({len(found) for found in files.values()}) != 1:
+        counts = ", ".join(f"{len(found)} for '{name}'" for name, found in files.items())
+        raise FirmwareError(f"{folder}: an equal number of .npy files is expected for each input; found {counts}")
+    for number in range(len(next(iter(files.values())))):
+        yield {name: _sample(found[number], name, graph) for name, found in files.items()}
+
+
+def _sample(path: Path, name: str, graph: Graph) -> np.ndarray:
+    shape = tuple(size or 1 for size in graph.shape(name) or ())
+    try:
+        array = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise FirmwareError(f"{path}: {_first_line(error)}") from None
+    if array.size != int(np.prod(shape)):
+        raise FirmwareError(f"{path}: shape {array.shape}; input '{name}' has {shape}")
+    return array.reshape(shape).astype(graph.elem_type(name))
+
+
+def _first_line(error: Any) -> str:  # noqa: ANN401
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
