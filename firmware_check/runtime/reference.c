@@ -3,24 +3,24 @@
 #include <math.h>
 #include <string.h>
 
-static int32_t clamp(int32_t value, int32_t lowest, int32_t highest)
+static int32_t clamp(int64_t value, int32_t lowest, int32_t highest)
 {
-    return value < lowest ? lowest : value > highest ? highest : value;
+    return value < lowest ? lowest : value > highest ? highest : (int32_t)value;
 }
 
 /* value * multiplier / 2^31 * 2^shift, halves away from zero downwards as a single rounding right shift has them */
-static int32_t scaled(int32_t value, int32_t multiplier, int32_t shift)
+static int64_t scaled(int64_t value, int32_t multiplier, int32_t shift)
 {
     const int32_t right = 31 - shift;
     if (right > 62)
     {
         return 0;
     }
-    const int64_t product = (int64_t)value * multiplier;
-    return right > 0 ? (int32_t)((product + ((int64_t)1 << (right - 1))) >> right) : (int32_t)(product << -right);
+    const int64_t product = value * multiplier;
+    return right > 0 ? (product + ((int64_t)1 << (right - 1))) >> right : product * (1 << -right);
 }
 
-static int8_t rescaled(int32_t value, const plain_rescale *q)
+static int8_t rescaled(int64_t value, const plain_rescale *q)
 {
     return (int8_t)clamp(scaled(value, q->multiplier, q->shift) + q->output_offset, q->lowest, q->highest);
 }
