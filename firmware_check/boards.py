@@ -41,6 +41,7 @@ class Board:
 
 _MIB = 1 << 20
 _MPS2 = (Region(0x0000_0000, 4 * _MIB), Region(0x2100_0000, 16 * _MIB))
+_AN500 = (Region(0x0000_0000, 4 * _MIB), Region(0x6000_0000, 16 * _MIB))
 _SOFT = ("-mfloat-abi=soft",)
 
 BOARDS = (
@@ -50,7 +51,7 @@ BOARDS = (
     ),
     Board("cortex-m3", Isa.SCALAR, "mps2-an385", ("-mcpu=cortex-m3", *_SOFT), *_MPS2, 40),
     Board("cortex-m4", Isa.DSP, "mps2-an386", ("-mcpu=cortex-m4", *_SOFT), *_MPS2, 40),
-    Board("cortex-m7", Isa.DSP, "mps2-an500", ("-mcpu=cortex-m7", *_SOFT), Region(0, 4 * _MIB), Region(0x6000_0000, 16 * _MIB), 40),
+    Board("cortex-m7", Isa.DSP, "mps2-an500", ("-mcpu=cortex-m7", *_SOFT), *_AN500, 40),
     Board(
         "cortex-m33", Isa.DSP, "mps2-an505", ("-mcpu=cortex-m33", *_SOFT),
         Region(0x1000_0000, 4 * _MIB), Region(0x3800_0000, 4 * _MIB), 50,

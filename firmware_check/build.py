@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.arena import plan
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
-from firmware_check.toolchain import Compiler, Sizes, cache_folder, link, sizes
+from firmware_check.toolchain import Compiler, Sizes, Sources, cache_folder, link, sizes
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -29,6 +29,18 @@ _INSTRUMENT = ("-finstrument-functions", "-finstrument-functions-exclude-file-li
 _WORD = re.compile(r"\barm_\w+")
 
 
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What firmware is built for and with."""
+
+    board: Board
+    """CPU and machine."""
+    library: Library
+    """Copy of CMSIS-NN."""
+    seconds: float = 120.0
+    """For one run of QEMU."""
+
+
 @dataclass(frozen=True)
 class Image:
     """One linked firmware."""
@@ -41,26 +53,31 @@ class Image:
     """Bytes of the activation arena."""
 
 
-def build(program: Program, board: Board, library: Library, folder: Path, title: str, traced: bool) -> Image:
+def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool) -> Image:
     """Generate, compile and link a program into `folder`."""
+    board, library = bench.board, bench.library
     arena = plan(program, GUARD if traced else 0)
-    model = folder / "model.c"
     text = model_source(program, arena, board, library, title)
-    model.write_text(text, encoding="utf-8")
-    script = folder / "link.ld"
-    script.write_text(linker_script(board, STACK), encoding="utf-8")
+    (folder / "model.c").write_text(text, encoding="utf-8")
+    (folder / "link.ld").write_text(linker_script(board, STACK), encoding="utf-8")
     kernels = library.files_for({word for word in _WORD.findall(text) if library.has(word)})
     wrapped = library.public_in(kernels) if traced else []
-    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
-    lasting = [(path, (*_OPTIMISE, *_INSTRUMENT) if traced else _OPTIMISE) for path in kernels]
-    lasting += [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
-    passing = [(model, own)]
-    if traced:
-        thunks = folder / "thunks.S"
-        thunks.write_text(thunks_source(wrapped), encoding="utf-8")
-        passing.append((thunks, ()))
+    (folder / "thunks.S").write_text(thunks_source(wrapped), encoding="utf-8")
+    lasting, passing = _sources(kernels, folder, traced)
     compiler = Compiler(board.flags, (*library.includes, HERE / "runtime"))
     objects = [*compiler.compile_all(lasting, cache_folder()), *compiler.compile_all(passing, folder)]
     image = folder / ("traced.elf" if traced else "plain.elf")
-    link(board.flags, objects, script, image, wrapped)
+    link(board.flags, objects, folder / "link.ld", image, wrapped)
     return Image(image, sizes(image), arena.size)
+
+
+def _sources(kernels: list[Path], folder: Path, traced: bool) -> tuple[Sources, Sources]:
+    """What every model needs, whose objects are kept, and what is this model's own."""
+    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
+    optimise = (*_OPTIMISE, *_INSTRUMENT) if traced else _OPTIMISE
+    lasting: Sources = [(path, optimise) for path in kernels]
+    lasting += [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
+    passing: Sources = [(folder / "model.c", own)]
+    if traced:
+        passing.append((folder / "thunks.S", ()))
+    return lasting, passing

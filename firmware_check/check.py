@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from firmware_check.build import build
+from firmware_check.build import Bench, Image, build
 from firmware_check.errors import FirmwareError
 from firmware_check.observe import observe
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
 from firmware_check.reference import Arrays, Reference, input_ranges
-from firmware_check.run import Outcome, run_image
+from firmware_check.run import run_image
 from firmware_check.toolchain import Sizes, symbols
-from firmware_check.verdict import Differences, LayerVerdict, compare, judge
-from onnxlint_cmsis.cmsis_nn.route import route
+from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare, judge
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -63,13 +62,13 @@ class Check:
     """Layers in the order they ran."""
     foreign: tuple[tuple[str, str], ...]
     """Nodes that did not run, with the reason."""
-    sizes: Sizes | None
-    """Of the untraced image; None where each layer has its own."""
     arena: int
     """Bytes of the activation arena; the largest of the layers' where each ran alone."""
-    outputs: tuple[np.ndarray, ...]
+    sizes: Sizes | None = None
+    """Of the untraced image; None where each layer has its own."""
+    outputs: tuple[np.ndarray, ...] = ()
     """The model's outputs as ONNX tensors of integers; empty where each layer ran alone."""
-    output_differences: tuple[Differences, ...]
+    output_differences: tuple[Differences, ...] = ()
     """Those outputs against ONNX Runtime's of the whole model."""
 
     @property
@@ -81,6 +80,19 @@ class Check:
     def scratch(self) -> int:
         """Largest scratch of a layer, in bytes."""
         return max((sum(layer.scratch) for layer in self.layers), default=0)
+
+    @property
+    def predicted(self) -> dict[str, int]:
+        """What onnxlint_cmsis predicts: largest scratch; instructions where it has a cost."""
+        routes = [layer.predicted for layer in self.layers if layer.predicted]
+        sizes = [max(route.buffer_size or 0, 0) + max(route.reverse_buffer_size or 0, 0) for route in routes]
+        known = [layer for layer in self.layers if layer.predicted_instructions is not None]
+        return {
+            "scratch": max(sizes, default=0),
+            "layers": len(known),
+            "instructions": sum(layer.predicted_instructions or 0 for layer in known),
+            "measured": sum(layer.instructions for layer in known),
+        }
 
     @property
     def agrees(self) -> bool:
@@ -98,10 +110,6 @@ class Options:
     """Folder of .npy files for float models; empty for random data."""
     seed: int = 0
     """Of random calibration data and random inputs."""
-    per_layer: bool = False
-    """Whether to run each layer alone even where the whole model could run."""
-    seconds: float = 120.0
-    """For one run of QEMU."""
 
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
@@ -137,40 +145,40 @@ def inputs_of(model: Model, seed: int) -> Arrays:
     return model.reference.random_inputs(seed, 1, input_ranges(model.graph, model.program))[0]
 
 
-def check(
-    model: Model, board: Board, library: Library, inputs: Arrays, folder: Path, options: Options
-) -> Check:
+def check(model: Model, bench: Bench, inputs: Arrays, folder: Path, per_layer: bool) -> Check:
     """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer."""
-    target = Target(board.cpu, board.isa, library.release)
-    runner = _Runner(model, board, library, target, folder, options.seconds)
-    if options.per_layer or model.program.foreign:
-        return runner.layer_by_layer(inputs)
-    return runner.whole(inputs)
+    runner = _Runner(model, bench, Target(bench.board.cpu, bench.board.isa, bench.library.release), folder)
+    return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ran:
+    """One program that ran in both builds."""
+
+    layers: tuple[LayerVerdict, ...]
+    memory: dict[int, np.ndarray]
+    image: Image
 
 
 @dataclass(frozen=True, eq=False)
 class _Runner:
     model: Model
-    board: Board
-    library: Library
+    bench: Bench
     target: Target
     folder: Path
-    seconds: float
 
     def whole(self, inputs: Arrays) -> Check:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
-        tensors = [value.tensor for value in (*program.inputs, *program.outputs)]
-        known = self.model.reference.tensors(tensors, inputs)
-        given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
-        layers, outcome, sizes, arena = self._run(program, given, self.folder)
-        memory = _memory_after(program, given, outcome.outputs[0])
-        outputs = tuple(value.from_memory(memory[value.buffer]) for value in program.outputs)
+        known = self.model.reference.tensors([v.tensor for v in (*program.inputs, *program.outputs)], inputs)
+        ran = self._run(program, known, self.folder)
+        outputs = tuple(value.from_memory(ran.memory[value.buffer]) for value in program.outputs)
         differences = tuple(
             compare(ours, value.integers(known[value.tensor]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
-        return self._check(False, layers, sizes, arena, outputs, differences)
+        found = self._check(ran.layers, ran.image.arena, False)
+        return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
     def layer_by_layer(self, inputs: Arrays) -> Check:
         """Each layer in an image of its own, on inputs recorded from ONNX Runtime."""
@@ -181,43 +189,34 @@ class _Runner:
         for number, step in enumerate(steps):
             folder = self.folder / f"layer_{number}"
             folder.mkdir(exist_ok=True)
-            program = self.model.program.alone(step)
-            given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
-            found, _, _, size = self._run(program, given, folder)
-            layers += found
-            arena = max(arena, size)
-        return self._check(True, tuple(layers), None, arena, (), ())
+            ran = self._run(self.model.program.alone(step), known, folder)
+            layers += ran.layers
+            arena = max(arena, ran.image.arena)
+        return self._check(tuple(layers), arena, True)
 
-    def _check(
-        self, per_layer: bool, layers: tuple[LayerVerdict, ...], sizes: Sizes | None, arena: int,
-        outputs: tuple[np.ndarray, ...], differences: tuple[Differences, ...],
-    ) -> Check:  # fmt: skip
+    def _check(self, layers: tuple[LayerVerdict, ...], arena: int, per_layer: bool) -> Check:
         foreign = self.model.program.foreign
-        return Check(
-            self.model.path, self.target, self.board, per_layer, layers, foreign, sizes, arena, outputs, differences
-        )
+        return Check(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, arena)
 
-    def _run(
-        self, program: Program, given: list[np.ndarray], folder: Path
-    ) -> tuple[tuple[LayerVerdict, ...], Outcome, Sizes, int]:
+    def _run(self, program: Program, known: Arrays, folder: Path) -> _Ran:
         """Both builds of a program on one set of inputs, judged."""
-        images = [build(program, self.board, self.library, folder, self.model.path, traced) for traced in (True, False)]
-        traced, plain = (run_image(each.path, program, self.board, [given], True, self.seconds) for each in images)
+        given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
+        images = [build(program, self.bench, folder, self.model.path, traced) for traced in (True, False)]
+        traced, plain = (run_image(each.path, program, self.bench, [given], True) for each in images)
         names = symbols(images[0].path)
-        memory: dict[int, np.ndarray] = {v.buffer: array for v, array in zip(program.inputs, given, strict=True)}
+        memory = {value.buffer: array for value, array in zip(program.inputs, given, strict=True)}
         verdicts = []
         for number, step in enumerate(program.steps):
             output = traced.outputs[0][number]
             reports = traced.layers[number], plain.layers[number]
-            observed = observe(reports[0].calls, names, self.library.returning_status)
-            predicted = route(step.call, self.target) if step.call is not None and step.function else None
-            verdict = judge(step, predicted, observed, reports, self._differences(step, memory, output))
+            observed = observe(reports[0].calls, names, self.bench.library.returning_status)
+            verdict = judge(step, self.target, observed, reports, self._differences(step, memory, output))
             if not np.array_equal(output, plain.outputs[0][number]):
-                text = "the traced and the untraced build give different outputs"
-                verdict = replace(verdict, disagreements=(*verdict.disagreements, text))
+                other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
+                verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
-        return tuple(verdicts), plain, images[1].sizes, images[1].arena
+        return _Ran(tuple(verdicts), memory, images[1])
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""
@@ -226,9 +225,3 @@ class _Runner:
             return compare(ours, step.inputs[0].from_memory(memory[step.inputs[0].buffer]))
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
         return compare(ours, step.output.integers(self.model.reference.layer(step, inputs)))
-
-
-def _memory_after(program: Program, given: list[np.ndarray], outputs: list[np.ndarray]) -> dict[int, np.ndarray]:
-    memory = {value.buffer: array for value, array in zip(program.inputs, given, strict=True)}
-    memory.update({step.output.buffer: array for step, array in zip(program.steps, outputs, strict=True)})
-    return memory

@@ -12,6 +12,7 @@ from firmware_check.boards import BOARDS, Board
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 
+STDOUT = "-"
 AGREES, DISAGREES, COULD_NOT = 0, 1, 2
 
 
@@ -37,45 +38,58 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="firmware_check", description=__doc__, allow_abbrev=False)
-    parser.add_argument("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
-    parser.add_argument(
-        "--target", action="append", metavar="CPU", help="CPU, several times for several. Default: cortex-m4."
-    )
-    parser.add_argument(
-        "--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn."
-    )
-    parser.add_argument("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
-    parser.add_argument("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
-    parser.add_argument("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
-    parser.add_argument("--seed", type=int, default=0, help="seed of random inputs. Default: 0.")
-    parser.add_argument(
-        "--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120."
-    )
-    parser.add_argument("--trace", action="store_true", help="show every function that ran, callees under callers")
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
+    add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
+    add("--strict", action="store_true", help="with --against: something got better, nothing got worse")
+    add("--target", action="append", metavar="CPU", help="CPU, several times for several. Default: cortex-m4.")
+    add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
+    add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
+    add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
+    add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
+    add("--seed", type=int, default=0, help="seed of random inputs and calibration data. Default: 0.")
+    add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
+    add("--trace", action="store_true", help="show every function that ran, callees under callers")
+    for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
+        add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
+    add("--plot", default="", metavar="FILE.svg", help="draw instructions per layer, before and after")
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
-    from firmware_check.check import Options, check, inputs_of, open_model
+    from firmware_check.check import Options
     from firmware_check.library import open_library
-    from firmware_check.reports import text
+    from firmware_check.session import Session
 
-    boards = [_board(name) for name in args.target or ["cortex-m4"]]
+    if args.strict and not args.against:
+        raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
+    boards = list(dict.fromkeys(_board(name) for name in args.target or ["cortex-m4"]))
     library = open_library(args.cmsis_nn)
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.per_layer, args.timeout)
-    agrees = True
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-        model = open_model(args.model, library, options, Path(folder))
-        inputs = inputs_of(model, args.seed)
-        for board in boards:
-            place = Path(folder) / board.cpu
-            place.mkdir()
-            found = check(model, board, library, inputs, place, options)
-            print(text.report(found))
-            if args.trace:
-                print("\n".join(text.tree(layer) for layer in found.layers))
-            agrees = agrees and found.agrees
-    return AGREES if agrees else DISAGREES
+        session = Session(library, options, Path(folder), args.timeout)
+        session.run([path for path in (args.model, args.against) if path], boards, args.per_layer, args.strict)
+    if not any(path == STDOUT for path in (args.json, args.markdown, args.sarif)):
+        print(session.text(args.trace), end="")
+    for path, content in ((args.json, session.json), (args.markdown, session.markdown), (args.sarif, session.sarif)):
+        if path:
+            _write(path, content())
+    if args.plot:
+        session.plot(args.plot)
+    return AGREES if session.agrees else DISAGREES
+
+
+def _write(path: str, text: str) -> None:
+    """Write a report; `-` is standard output."""
+    from onnxlint_cmsis.atomic import write_text
+
+    if path == STDOUT:
+        sys.stdout.write(text)
+        return
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise FirmwareError(f"{path}: {error.strerror}") from None
 
 
 def _board(name: str) -> Board:

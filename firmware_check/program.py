@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from onnxlint_cmsis.types import KernelCall
+
+
+Elements = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -70,37 +75,34 @@ class Value:
         """Bytes in memory."""
         return self.count * self.quantization.bits // 8
 
-    def integers(self, array: np.ndarray) -> np.ndarray:
+    def integers(self, array: Elements) -> Elements:
         """What the device holds for the ONNX tensor: its integers, less 128 for uint8."""
-        import numpy as np
-
         q = self.quantization
         kind = np.int8 if q.bits == 8 else np.int16
         if self.real:
-            return np.clip(np.rint(array / np.float32(q.scale)) + q.zero_point, q.lowest, q.highest).astype(kind)
-        return (array.astype(np.int32) - 128).astype(kind) if q.unsigned else array.astype(kind)
+            steps = np.rint(array / np.float32(q.scale)) + q.zero_point
+            return np.asarray(np.clip(steps, q.lowest, q.highest), kind)
+        return np.asarray(array.astype(np.int32) - 128 if q.unsigned else array, kind)
 
-    def onnx(self, integers: np.ndarray) -> np.ndarray:
+    def onnx(self, integers: Elements) -> Elements:
         """The ONNX tensor for the integers that the device holds."""
-        import numpy as np
-
         q = self.quantization
         if self.real:
-            return ((integers.astype(np.int32) - q.zero_point) * np.float32(q.scale)).astype(np.float32)
-        return (integers.astype(np.int32) + 128).astype(np.uint8) if q.unsigned else integers
+            return np.asarray((integers.astype(np.int32) - q.zero_point) * np.float32(q.scale), np.float32)
+        return np.asarray(integers.astype(np.int32) + 128, np.uint8) if q.unsigned else integers
 
-    def to_memory(self, array: np.ndarray) -> np.ndarray:
+    def to_memory(self, array: Elements) -> Elements:
         """Elements of an ONNX tensor in the order of memory."""
         if self.folded_from is not None:
             return self.folded_from.to_memory(array)
-        return array.reshape(self.shape).transpose(self.order).reshape(-1)
+        return np.asarray(array.reshape(self.shape).transpose(self.order).reshape(-1))
 
-    def from_memory(self, flat: np.ndarray) -> np.ndarray:
+    def from_memory(self, flat: Elements) -> Elements:
         """The ONNX tensor whose elements lie in memory in this order."""
         if self.folded_from is not None:
             return self.folded_from.from_memory(flat).reshape(self.shape)
         back = [self.order.index(axis) for axis in range(len(self.order))]
-        return flat.reshape([self.shape[axis] for axis in self.order]).transpose(back)
+        return np.asarray(flat.reshape([self.shape[axis] for axis in self.order]).transpose(back))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ class Array:
     """What it is: `weights`, `bias`, `multipliers`."""
     c_type: str
     """`int8_t`, `int32_t`, `int64_t`."""
-    values: np.ndarray
+    values: Elements
     """Elements in the order of memory."""
 
 
@@ -135,7 +137,7 @@ class Step:
     """C function of CMSIS-NN called, empty for plain C."""
     arrays: tuple[Array, ...] = ()
     """Weights and the like."""
-    numbers: dict[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, object] = field(default_factory=dict)
     """Further numbers of the template's macro."""
     reason: str = ""
     """Why plain C computes it."""

@@ -167,9 +167,8 @@ def _sample(path: Path, name: str, graph: Graph) -> np.ndarray:
         raise FirmwareError(f"{path}: {_first_line(error)}") from None
     if array.size != int(np.prod(shape)):
         raise FirmwareError(f"{path}: shape {array.shape}; input '{name}' has {shape}")
-    return array.reshape(shape).astype(graph.elem_type(name))
+    return np.asarray(array.reshape(shape), graph.elem_type(name))
 
 
-def _first_line(error: Any) -> str:  # noqa: ANN401
+def _first_line(error: Any) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-

@@ -15,6 +15,7 @@ from firmware_check.toolchain import tool
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
+    from firmware_check.build import Bench
     from firmware_check.program import Program, Value
 
 
@@ -64,9 +65,7 @@ class Outcome:
     """For each set of inputs: every layer's output, or the results alone, as they lie in memory."""
 
 
-def run_image(
-    image: Path, program: Program, board: Board, sets: list[list[np.ndarray]], every_layer: bool, seconds: float
-) -> Outcome:
+def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.ndarray]], every_layer: bool) -> Outcome:
     """Run an image on sets of inputs.
 
     Raises:
@@ -79,12 +78,12 @@ def run_image(
     )
     report = folder / "report.txt"
     report.unlink(missing_ok=True)
-    said = _emulate(image, board, seconds)
+    said = _emulate(image, bench.board, bench.seconds)
     lines = report.read_text(encoding="ascii").splitlines() if report.is_file() else []
     _check_end(lines, program, said)
     values = [step.output for step in program.steps] if every_layer else list(program.outputs)
     outputs = _split((folder / "outputs.bin").read_bytes(), values, len(sets))
-    return Outcome(_layers(lines, board, len(program.steps)), outputs)
+    return Outcome(_layers(lines, bench.board, len(program.steps)), outputs)
 
 
 def _emulate(image: Path, board: Board, seconds: float) -> str:

@@ -36,6 +36,10 @@ def cache_folder() -> Path:
     return Path(base) / "onnxlint-cmsis" / "firmware"
 
 
+Sources = list[tuple[Path, tuple[str, ...]]]
+"""Source files, each with flags of its own."""
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Bytes of an image's sections."""
@@ -81,12 +85,12 @@ class Compiler:
                 digest.update(path.read_bytes())
         return digest.digest()
 
-    def compile_all(self, sources: list[tuple[Path, tuple[str, ...]]], folder: Path) -> list[Path]:
+    def compile_all(self, sources: Sources, folder: Path) -> list[Path]:
         """Objects of the sources, each with its own further flags, named after their content in `folder`."""
         tool("arm-none-eabi-gcc")
         _ = self.version, self._headers  # once, before the threads ask
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(lambda item: self._compile(*item, folder), sources))
+            return list(pool.map(lambda item: self._compile(item[0], item[1], folder), sources))
 
     def _compile(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
         flags = (*self.flags, *more)

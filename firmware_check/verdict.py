@@ -8,14 +8,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+from onnxlint_cmsis.cmsis_nn.route import route
+
 if TYPE_CHECKING:
     from firmware_check.observe import Observed
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.types import Target
+
+RULES = {
+    "FWC001": "dispatch-not-as-predicted",
+    "FWC002": "output-not-as-onnx-runtime",
+    "FWC003": "memory-overrun",
+    "FWC004": "instructions-not-as-predicted",
+    "FWC005": "output-changed",
+    "FWC006": "not-better",
+}
+"""Code of each kind of disagreement to its name."""
+
+COST_TOLERANCE = 0.05, 200
+"""Share, and instructions, by which a measurement may miss the prediction: the cost model is fitted, not exact."""
+
+MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
+"""CPUs that the cost model was measured on, one of each instruction set."""
 
 TOLERANCE = 1
 """Largest difference of an int8 output from ONNX Runtime's that counts as right: one unit of rounding."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One thing that is not as predicted or not right."""
+
+    code: str
+    """One of RULES."""
+    text: str
+    """What was found and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +84,10 @@ class LayerVerdict:
     """Instructions in the untraced build, not cycles."""
     differences: Differences | None
     """Against ONNX Runtime; None where it does not run the layer."""
-    disagreements: tuple[str, ...]
-    """One sentence for each thing that is not as predicted or not right."""
+    predicted_instructions: int | None
+    """onnxlint_cmsis's prediction; None where its cost model has none."""
+    disagreements: tuple[Disagreement, ...]
+    """Everything that is not as predicted or not right."""
 
 
 def compare(ours: np.ndarray, expected: np.ndarray) -> Differences:
@@ -66,25 +98,46 @@ def compare(ours: np.ndarray, expected: np.ndarray) -> Differences:
 
 def judge(
     step: Step,
-    predicted: Route | None,
+    target: Target,
     observed: Observed,
     reports: tuple[LayerReport, LayerReport],
     differences: Differences | None,
 ) -> LayerVerdict:
-    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's."""
+    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
+
+    Instructions are judged only on the CPUs whose code was measured for the cost model.
+    """
     traced, plain = reports
-    found = [*_dispatch(predicted, observed, traced), *_memory(traced, plain)]
-    if differences is not None and differences.largest > TOLERANCE:
-        known = [hazard.id for hazard in predicted.hazards] if predicted else []
-        why = f", a known defect: {', '.join(known)}" if known else ""
-        found.append(
-            f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to "
-            f"{differences.largest}; {TOLERANCE} is allowed{why}"
-        )
+    predicted = route(step.call, target) if step.call is not None and step.function else None
+    instructions = None
+    if step.call is not None and predicted is not None and target.cpu in MEASURED_CPUS:
+        instructions = cost_of_route(step.call, target, predicted)
+    texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
+    texts += [("FWC002", text) for text in _values(predicted, differences)]
+    texts += [("FWC003", text) for text in _memory(traced, plain)]
+    texts += [("FWC001", text) for text in _builds(traced, plain)]
+    texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.op_type, step.function, step.reason, predicted, observed, traced.status, traced.scratch,
-        plain.instructions, differences, tuple(found),
+        plain.instructions, differences, instructions, tuple(Disagreement(*each) for each in texts),
     )  # fmt: skip
+
+
+def _values(predicted: Route | None, differences: Differences | None) -> list[str]:
+    if differences is None or differences.largest <= TOLERANCE:
+        return []
+    known = [hazard.id for hazard in predicted.hazards] if predicted else []
+    why = f"; a known defect of this release: {', '.join(known)}" if known else ""
+    found = (
+        f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to {differences.largest}"
+    )
+    return [f"{found} (allowed: {TOLERANCE}){why}"]
+
+
+def _cost(predicted: int | None, measured: int) -> list[str]:
+    if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
+        return []
+    return [f"predicted {predicted} instructions, measured {measured}"]
 
 
 def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
@@ -119,9 +172,13 @@ def _memory(traced: LayerReport, plain: LayerReport) -> list[str]:
             found.append(f"{count} guard bytes around {what} were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
         found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
-    if plain.status != traced.status:
-        found.append(f"status {traced.status} in the traced build, {plain.status} in the untraced one")
     return found
+
+
+def _builds(traced: LayerReport, plain: LayerReport) -> list[str]:
+    """The builds with and without trace have to do the same."""
+    same = plain.status == traced.status
+    return [] if same else [f"status {traced.status} in the traced build, {plain.status} in the untraced one"]
 
 
 def _arrows(chain: tuple[str, ...]) -> str:

@@ -18,9 +18,7 @@ from firmware_check.reading.views import channels_last, lies_in, reshaped, row_m
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
-    from firmware_check.program import Array
-    from firmware_check.reading.sink import Sink
-    from onnxlint_cmsis.lower.layer import Layer, Lowered
+    from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 
@@ -207,23 +205,15 @@ class Builder:
         )
         return moved
 
-    def add(
-        self, node: Node, layer: Layer | None, form: str, function: str, inputs: tuple[Value, ...], output: Value,
-        sink: Sink, arrays: tuple[Array, ...], numbers: dict[str, object] | None = None, reason: str = "",
-        plain: str = "", in_place: bool = False,
-    ) -> None:  # fmt: skip
-        """A layer; plain C computes it where this copy of CMSIS-NN has no such function."""
-        if function and not self.library.has(function):
+    def add(self, step: Step, plain: str = "") -> None:
+        """A layer; the form `plain` computes it where this copy of CMSIS-NN has no such function."""
+        if step.function and not self.library.has(step.function):
+            missing = f"this copy of CMSIS-NN {self.library.release} has no {step.function}"
             if not plain:
-                raise Unsupported(f"this copy of CMSIS-NN {self.library.release} has no {function}")
-            reason = f"this copy of CMSIS-NN {self.library.release} has no {function}"
-            form, function = plain, ""
-        call = layer.call if layer is not None else None
-        facts = {"limits": sink.limits, **(numbers or {})}
-        self.steps.append(
-            Step(node.label, node.op_type, form, inputs, output, call, function, arrays, facts, reason, in_place)
-        )
-        self.integers[sink.tensor] = output
+                raise Unsupported(missing)
+            step = replace(step, form=plain, function="", reason=missing)
+        self.steps.append(step)
+        self.integers[step.output.tensor] = step.output
 
     def requantize(
         self, node: Node, source: Value, tensor: str, quantization: Quantization, limits: tuple[int, int] | None = None
@@ -233,10 +223,9 @@ class Builder:
         output = replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
         limits = limits or (quantization.lowest, quantization.highest)
         numbers = {"limits": limits, "rescale": quantize_multiplier(source.quantization.scale / quantization.scale)}
-        self.steps.append(
+        self.add(
             Step(
                 node.label, node.op_type, "reference_requantize", (source,), output, numbers=numbers,
                 reason="CMSIS-NN has no function that changes scales", in_place=True,
             )
         )  # fmt: skip
-        self.integers[tensor] = output

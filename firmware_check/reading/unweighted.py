@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
-from firmware_check.program import Array
+from firmware_check.program import Array, Step
 from firmware_check.reading.sink import Sink, clip_limits, sink_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from firmware_check.reading.read import Builder
     from onnxlint_cmsis.onnx_graph.graph import Node
 
+_LARGEST_U16 = 0xFFFF
 _SOFTMAX_OUTPUT = (1 / 256, -128)
 
 
@@ -26,25 +27,21 @@ def build_pool(builder: Builder, node: Node) -> None:
     layer = builder.layers.get(node.index)
     if layer is None or layer.call.entry not in ("avgpool_s8", "max_pool_s8"):
         raise Unsupported(builder.refused.get(node.index, f"{node.op_type} has no form in CMSIS-NN here"))
-    average = layer.call.entry == "avgpool_s8"
+    call = layer.call
+    form = "avgpool" if call.entry == "avgpool_s8" else "max_pool"
+    padded = any((call.padding.h, call.padding.w, call.pad_after.h, call.pad_after.w))
+    if form == "avgpool" and node.int("count_include_pad") and padded:
+        raise Unsupported("it counts padding into the average, which neither CMSIS-NN nor plain C here does")
     source = builder.known(node.inputs[0])
     source = builder.ordered(node, source, channels_last(len(source.shape)))
     sink = sink_of(builder, node)
-    output = like(builder, node, sink)
     reason = "" if equal(source.quantization, sink.quantization) else "its input and output have different scales"
-    if (
-        average
-        and node.int("count_include_pad")
-        and any((layer.call.padding.h, layer.call.padding.w, layer.call.pad_after.h, layer.call.pad_after.w))
-    ):
-        raise Unsupported("it counts padding into the average, which neither CMSIS-NN nor plain C here does")
-    form = "avgpool" if average else "max_pool"
-    numbers = {"rescale": quantize_multiplier(source.quantization.scale / sink.quantization.scale)}
-    function = "" if reason else f"arm_{layer.call.entry}"
-    builder.add(
-        node, layer, f"reference_{form}" if reason else form, function, (source,), output, sink, (), numbers, reason,
-        f"reference_{form}",
+    rescale = quantize_multiplier(source.quantization.scale / sink.quantization.scale)
+    step = Step(
+        node.label, node.op_type, f"reference_{form}" if reason else form, (source,), like(builder, node, sink), call,
+        "" if reason else f"arm_{call.entry}", (), {"limits": sink.limits, "rescale": rescale}, reason,
     )  # fmt: skip
+    builder.add(step, f"reference_{form}")
 
 
 def build_add(builder: Builder, node: Node) -> None:
@@ -60,20 +57,22 @@ def build_mul(builder: Builder, node: Node) -> None:
 def _elementwise(builder: Builder, node: Node, form: str) -> None:
     first, second, arrays = _operands(builder, node)
     sink = sink_of(builder, node)
-    output = like(builder, node, sink, first)
     scales = first.quantization.scale, second.quantization.scale, sink.quantization.scale
-    numbers: dict[str, object] = {"constants": add_constants(*scales)} if form == "add" else {}
-    if form == "mul":
-        numbers["output"] = quantize_multiplier(scales[0] * scales[1] / scales[2])
+    numbers: dict[str, object] = {
+        "limits": sink.limits,
+        "offsets": (-first.quantization.zero_point, -second.quantization.zero_point),
+        "scales": (scales[0] / scales[2], scales[1] / scales[2]),
+        "constants": add_constants(*scales),
+        "output": quantize_multiplier(scales[0] * scales[1] / scales[2]),
+    }
     layer = builder.layers.get(node.index)
-    inputs = (first, second) if not arrays else (first,)
-    reason = "" if not arrays else "one operand is a constant or is broadcast"
-    function = "" if reason else f"arm_elementwise_{form}_s8"
-    numbers["offsets"] = -first.quantization.zero_point, -second.quantization.zero_point
-    builder.add(
-        node, None if reason else layer, f"reference_{form}" if reason else form, function, inputs, output, sink, arrays,
-        numbers, reason, f"reference_{form}", in_place=True,
+    inputs = (first,) if arrays else (first, second)
+    reason = "one operand is a constant or is broadcast" if arrays or layer is None else ""
+    step = Step(
+        node.label, node.op_type, f"reference_{form}" if reason else form, inputs, like(builder, node, sink, first),
+        layer.call if layer else None, "" if reason else f"arm_elementwise_{form}_s8", arrays, numbers, reason, True,
     )  # fmt: skip
+    builder.add(step, f"reference_{form}")
 
 
 def _operands(builder: Builder, node: Node) -> tuple[Value, Value, tuple[Array, ...]]:
@@ -116,19 +115,19 @@ def build_softmax(builder: Builder, node: Node) -> None:
     order = (*(each for each in range(rank) if each != axis), axis)
     source = builder.ordered(node, source, order)
     sink = sink_of(builder, node)
-    output = like(builder, node, sink, source)
     q = sink.quantization
     exact = abs(q.scale - _SOFTMAX_OUTPUT[0]) < 1e-9 and q.zero_point == _SOFTMAX_OUTPUT[1]
     reason = "" if exact else f"its output has scale {q.scale:.6g} and zero-point {q.zero_point}, not 1/256 and -128"
-    numbers = {
-        "rows": source.count // source.shape[axis],
-        "row": source.shape[axis],
-        "constants": softmax_constants(source.quantization.scale),
-    }
-    builder.add(
-        node, builder.layers.get(node.index), "reference_softmax" if reason else "softmax",
-        "" if reason else "arm_softmax_s8", (source,), output, sink, (), numbers, reason, "reference_softmax",
+    row = source.shape[axis]
+    constants = softmax_constants(source.quantization.scale)
+    numbers = {"limits": sink.limits, "rows": source.count // row, "row": row, "constants": constants}
+    layer = builder.layers.get(node.index)
+    step = Step(
+        node.label, node.op_type, "reference_softmax" if reason else "softmax", (source,),
+        like(builder, node, sink, source), layer.call if layer else None, "" if reason else "arm_softmax_s8", (),
+        numbers, reason,
     )  # fmt: skip
+    builder.add(step, "reference_softmax")
 
 
 def build_concat(builder: Builder, node: Node) -> None:
@@ -142,20 +141,22 @@ def build_concat(builder: Builder, node: Node) -> None:
     place = order.index(axis)
     outer = prod(output.shape[each] for each in order[:place])
     inner = prod(output.shape[each] for each in order[place + 1 :])
-    reason = (
-        ""
-        if all(equal(value.quantization, sink.quantization) for value in values)
-        else "its inputs and output have different scales"
-    )
+    reason = ""
+    if not all(equal(value.quantization, sink.quantization) for value in values):
+        reason = "its inputs and output have different scales"
+    elif output.count // outer > _LARGEST_U16 or outer > _LARGEST_U16:
+        reason = "arm_concatenation_s8_x counts in 16 bits"
     numbers = {
-        "outer": outer, "rows": [value.shape[axis] for value in values], "inner": inner, "total": output.shape[axis],
+        "limits": sink.limits, "outer": outer, "rows": [value.shape[axis] for value in values], "inner": inner,
+        "total": output.shape[axis],
         "rescales": [quantize_multiplier(value.quantization.scale / sink.quantization.scale) for value in values],
     }  # fmt: skip
-    function = "" if reason else "arm_concatenation_s8_x"
-    builder.add(
-        node, builder.layers.get(node.index), "reference_concat" if reason else "concat", function, tuple(values), output,
-        sink, (), numbers, reason, "reference_concat",
+    layer = builder.layers.get(node.index)
+    step = Step(
+        node.label, node.op_type, "reference_concat" if reason else "concat", tuple(values), output,
+        layer.call if layer else None, "" if reason else "arm_concatenation_s8_x", (), numbers, reason,
     )  # fmt: skip
+    builder.add(step, "reference_concat")
 
 
 def build_pad(builder: Builder, node: Node) -> None:
@@ -178,12 +179,14 @@ def build_pad(builder: Builder, node: Node) -> None:
     output = like(builder, node, sink, source)
     missing = 4 - rank
     numbers = {
+        "limits": sink.limits,
         "size": [1] * missing + [source.shape[axis] for axis in source.order],
         "before": [0] * missing + [pads[axis] for axis in source.order],
         "after": [0] * missing + [pads[axis + rank] for axis in source.order],
         "fill": sink.quantization.integer(fill),
     }
-    builder.add(node, None, "pad", "arm_pad_s8", (source,), output, sink, (), numbers, "", "reference_pad")
+    step = Step(node.label, node.op_type, "pad", (source,), output, None, "arm_pad_s8", (), numbers)
+    builder.add(step, "reference_pad")
 
 
 def build_activation(builder: Builder, node: Node) -> None:

@@ -14,7 +14,7 @@ from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
 
 if TYPE_CHECKING:
-    from firmware_check.program import Quantization
+    from firmware_check.program import Elements
     from firmware_check.reading.constants import Weights
     from firmware_check.reading.read import Builder
     from onnxlint_cmsis.lower.layer import Layer
@@ -25,37 +25,40 @@ def build_convolution(builder: Builder, node: Node) -> None:
     """Conv: OHWI weights, or 1HWO where it is depthwise."""
     layer = _layer(builder, node)
     source = _input(builder, node, layer)
-    weights = builder.constants.weights(node.inputs[1])
-    out_c = weights.integers.shape[0]
+    weights = _symmetric(builder.constants.weights(node.inputs[1]))
     sink = sink_of(builder, node, may_add=True)
     depthwise = layer.call.entry.startswith("depthwise")
     integers = _two_dimensional(weights.integers)
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
-    arrays = _arrays(builder, node, weights, laid_out, (source.quantization, sink), 0, out_c)
-    output = _output(builder, node, sink)
-    form, function = (
-        ("depthwise", "arm_depthwise_conv_wrapper_s8") if depthwise else ("convolve", "arm_convolve_wrapper_s8")
-    )
+    scales = source.quantization.scale * weights.scales_along(0, weights.integers.shape[0])
+    form = "depthwise" if depthwise else "convolve"
+    function = "arm_depthwise_conv_wrapper_s8" if depthwise else "arm_convolve_wrapper_s8"
     reason = ""
     if layer.groups > 1 and not builder.library.since("6.0.0"):
         form, function = "reference_convolve", ""
         reason = f"CMSIS-NN {builder.library.release} computes a grouped convolution as a dense one"
-    builder.add(node, layer, form, function, (source,), output, sink, arrays, reason=reason)
+    arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
+    output = _output(builder, node, sink)
+    numbers = {"limits": sink.limits}
+    builder.add(Step(node.label, node.op_type, form, (source,), output, layer.call, function, arrays, numbers, reason))
 
 
 def build_transpose(builder: Builder, node: Node) -> None:
     """ConvTranspose: weights [in_c, out_c, h, w] become OHWI."""
     layer = _layer(builder, node)
     source = _input(builder, node, layer)
-    weights = builder.constants.weights(node.inputs[1])
+    weights = _symmetric(builder.constants.weights(node.inputs[1]))
     sink = sink_of(builder, node, may_add=True)
     laid_out = _two_dimensional(weights.integers).transpose(1, 2, 3, 0)
-    arrays = _arrays(builder, node, weights, laid_out, (source.quantization, sink), 1, weights.integers.shape[1])
+    scales = source.quantization.scale * weights.scales_along(1, weights.integers.shape[1])
+    arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink)
     function = "arm_transpose_conv_wrapper_s8" if builder.library.since("7.0.0") else "arm_transpose_conv_s8"
-    builder.add(
-        node, layer, "transpose_conv", function, (source,), output, sink, arrays, plain="reference_transpose_conv"
-    )
+    step = Step(
+        node.label, node.op_type, "transpose_conv", (source,), output, layer.call, function, arrays,
+        {"limits": sink.limits},
+    )  # fmt: skip
+    builder.add(step, "reference_transpose_conv")
 
 
 def build_dense(builder: Builder, node: Node) -> None:
@@ -75,26 +78,32 @@ def build_dense(builder: Builder, node: Node) -> None:
     if laid_out is None:
         source = builder.ordered(node, source, tuple(range(len(source.shape))))
         laid_out = integers
-    channel_axis = 0 if transposed else 1
-    arrays = _arrays(builder, node, weights, laid_out, (source.quantization, sink), channel_axis, out_c)
+    scales = source.quantization.scale * weights.scales_along(0 if transposed else 1, out_c)
+    arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink, (*source.shape[:-1], out_c))
-    form, function = "fully_connected", "arm_fully_connected_s8"
-    reason, per_channel = "", weights.scales.size > 1
-    if builder.library.since("7.0.0"):
-        function = "arm_fully_connected_wrapper_s8"
-    elif per_channel:
-        form, function = "reference_fully_connected", ""
-        reason = f"CMSIS-NN {builder.library.release} has one scale for a fully connected layer's weights, not {out_c}"
+    function, reason = _dense_function(builder, weights)
+    numbers = {
+        "limits": sink.limits, "filter_offset": -weights.zero_point, "per_channel": weights.scales.size > 1,
+        "depth": depth,
+    }  # fmt: skip
+    form = "fully_connected" if function else "reference_fully_connected"
+    step = Step(node.label, node.op_type, form, (source,), output, layer.call, function, arrays, numbers, reason)
+    builder.add(step, "reference_fully_connected")
+
+
+def _dense_function(builder: Builder, weights: Weights) -> tuple[str, str]:
+    """Function of CMSIS-NN for a fully connected layer; empty with the reason where the release has none for it."""
+    release = builder.library.release
     if weights.zero_point and not builder.library.since("6.0.0"):
-        form, function = "reference_fully_connected", ""
-        reason = f"CMSIS-NN {builder.library.release} ignores the zero-point of a fully connected layer's weights"
-    numbers = {"filter_offset": -weights.zero_point, "per_channel": per_channel, "depth": depth}
-    builder.add(
-        node, layer, form, function, (source,), output, sink, arrays, numbers, reason, "reference_fully_connected"
-    )
+        return "", f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
+    if builder.library.since("7.0.0"):
+        return "arm_fully_connected_wrapper_s8", ""
+    if weights.scales.size > 1:
+        return "", f"CMSIS-NN {release} has one scale for a fully connected layer's weights, not {weights.scales.size}"
+    return "arm_fully_connected_s8", ""
 
 
-def reordered_columns(source: Value, weights: np.ndarray) -> np.ndarray | None:
+def reordered_columns(source: Value, weights: Elements) -> Elements | None:
     """Weights [out_c, depth] with their columns in the order in which the input's rows lie in memory.
 
     None where the rows do not lie one after the other in memory.
@@ -131,7 +140,7 @@ def _input(builder: Builder, node: Node, layer: Layer) -> Value:
     return builder.ordered(node, value, channels_last(len(value.shape)))
 
 
-def _two_dimensional(integers: np.ndarray) -> np.ndarray:
+def _two_dimensional(integers: Elements) -> Elements:
     return integers[:, :, None, :] if integers.ndim == 3 else integers
 
 
@@ -143,25 +152,24 @@ def _output(builder: Builder, node: Node, sink: Sink, shape: tuple[int, ...] | N
     return output if final in (None, shape) else reshaped(output, builder.shape(sink.tensor))
 
 
-def _arrays(
-    builder: Builder, node: Node, weights: Weights, laid_out: np.ndarray, ends: tuple[Quantization, Sink],
-    channel_axis: int, out_c: int,
-) -> tuple[Array, ...]:  # fmt: skip
-    """Weights, bias, and a multiplier and shift for each output channel."""
-    if weights.zero_point and not node.is_op("Gemm", "MatMul"):
+def _symmetric(weights: Weights) -> Weights:
+    if weights.zero_point:
         raise Unsupported(f"its weights have the zero-point {weights.zero_point}; CMSIS-NN's convolutions take 0")
-    source, sink = ends
-    scales = source.scale * weights.scales_along(channel_axis, out_c)
+    return weights
+
+
+def _arrays(laid_out: Elements, bias: Elements, scales: Elements, sink: Sink) -> tuple[Array, ...]:
+    """Weights, bias, and a multiplier and shift for each output channel."""
     multipliers = [quantize_multiplier(scale / sink.quantization.scale) for scale in scales]
     return (
         Array("weights", "int8_t", np.ascontiguousarray(laid_out).reshape(-1)),
-        Array("bias", "int32_t", _bias(builder, node, sink, scales)),
+        Array("bias", "int32_t", bias),
         Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
         Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),
     )
 
 
-def _bias(builder: Builder, node: Node, sink: Sink, scales: np.ndarray) -> np.ndarray:
+def _bias(builder: Builder, node: Node, sink: Sink, scales: Elements) -> Elements:
     """int32 bias in units of input scale times weight scale: the third input and what is added behind."""
     total = np.zeros(scales.size)
     if len(node.inputs) > 2 and node.inputs[2]:
@@ -172,7 +180,7 @@ def _bias(builder: Builder, node: Node, sink: Sink, scales: np.ndarray) -> np.nd
     return np.clip(np.rint(total / scales), -(1 << 31), (1 << 31) - 1).astype(np.int64)
 
 
-def _per_channel(array: np.ndarray, channels: int, axis: int) -> np.ndarray:
+def _per_channel(array: Elements, channels: int, axis: int) -> Elements:
     """A constant that is added along the channels alone."""
     if array.size == 1:
         return np.full(channels, array.reshape(-1)[0])

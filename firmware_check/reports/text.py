@@ -9,10 +9,11 @@ from onnxlint_cmsis.commands.table import aligned
 
 if TYPE_CHECKING:
     from firmware_check.check import Check
+    from firmware_check.compare import Comparison
     from firmware_check.verdict import Differences, LayerVerdict
 
-COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "differ", "verdict")
-_NUMBERS = ("status", "scratch", "instructions", "differ")
+COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
+_NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
 
 
 def report(check: Check) -> str:
@@ -20,7 +21,9 @@ def report(check: Check) -> str:
     rows = [cells(layer) for layer in check.layers]
     parts = [f"{check.path} on {check.target.label}, {check.board.machine}{_remark(check)}\n"]
     parts.append(aligned(COLUMNS, rows, right=_NUMBERS))
-    parts += [f"  {layer.label}: {text}\n" for layer in check.layers for text in layer.disagreements]
+    parts += [
+        f"  {layer.label}: {found.code} {found.text}\n" for layer in check.layers for found in layer.disagreements
+    ]
     parts += [f"  {layer.label}: plain C, {layer.reason}\n" for layer in check.layers if layer.reason]
     parts += [f"  {label}: not run, {reason}\n" for label, reason in check.foreign]
     parts.append(_totals(check))
@@ -46,6 +49,7 @@ def cells(layer: LayerVerdict) -> list[str]:
         str(layer.status),
         str(sum(layer.scratch)),
         str(layer.instructions),
+        off(layer),
         differing(layer.differences),
         "DISAGREES" if layer.disagreements else "agrees",
     ]
@@ -58,6 +62,13 @@ def kernel(layer: LayerVerdict) -> str:
     chain = layer.observed.chain
     names = chain if layer.observed.effective in chain else (*chain, layer.observed.effective)
     return " > ".join(name for name in names if name) or "none"
+
+
+def off(layer: LayerVerdict) -> str:
+    """How far the measured instructions are from the predicted ones."""
+    if not layer.predicted_instructions:
+        return "-"
+    return f"{100 * (layer.instructions / layer.predicted_instructions - 1):+.1f}%"
 
 
 def differing(differences: Differences | None) -> str:
@@ -74,15 +85,51 @@ def _remark(check: Check) -> str:
     return f"{remark}{mode}"
 
 
-def _totals(check: Check) -> str:
+def memory_lines(check: Check) -> list[str]:
+    """Instructions and bytes of one check, measured beside predicted."""
+    predicted = check.predicted
     lines = [f"{check.instructions} instructions (not cycles) in {len(check.layers)} layers"]
-    lines.append(f"arena {check.arena} bytes, scratch {check.scratch} bytes")
+    if predicted["layers"]:
+        lines[0] += f"; where there is a prediction ({predicted['layers']} layers): {predicted['measured']}, "
+        lines[0] += f"{predicted['instructions']} predicted"
+    lines.append(f"arena {check.arena} bytes; scratch {check.scratch} bytes, {predicted['scratch']} predicted")
     if check.sizes:
         ram = check.sizes.ram + check.scratch
         lines.append(
             f"flash {check.sizes.flash} bytes, RAM {ram} bytes with scratch, without stack (from the ELF file)"
         )
-    for number, differences in enumerate(check.output_differences):
-        lines.append(f"output {number} differs from ONNX Runtime's in {differing(differences)}")
-    verdict = "agrees" if check.agrees else "DISAGREES"
-    return "".join(f"{line}\n" for line in [*lines, f"prediction and observation: {verdict}"])
+    return lines
+
+
+def comparison(found: Comparison) -> str:
+    """Before against after: a table of layers, what changed."""
+    before, after = found.before, found.after
+    rows = [
+        [
+            shortened(pair.label),
+            *(kernel(side) if side else "-" for side in (pair.before, pair.after)),
+            *(str(side.instructions) if side else "-" for side in (pair.before, pair.after)),
+            str(pair.gain),
+        ]
+        for pair in found.pairs
+    ]
+    columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
+    where = "on the device" if found.on_device else "in ONNX Runtime, since layers ran alone"
+    lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
+    lines.append(f"arena: {before.arena} bytes before, {after.arena} after")
+    if before.sizes and after.sizes:
+        lines.append(f"flash: {before.sizes.flash} bytes before, {after.sizes.flash} after")
+    lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
+    lines += [f"{each.code} {each.text}" for each in found.disagreements]
+    lines.append(f"before against after: {'agrees' if found.agrees else 'DISAGREES'}")
+    head = f"{before.path} against {after.path} on {before.target.label}\n"
+    return head + aligned(columns, rows, right=columns[3:]) + "".join(f"{line}\n" for line in lines)
+
+
+def _totals(check: Check) -> str:
+    lines = memory_lines(check)
+    lines += [
+        f"output {n} differs from ONNX Runtime's in {differing(d)}" for n, d in enumerate(check.output_differences)
+    ]
+    lines.append(f"prediction and observation: {'agrees' if check.agrees else 'DISAGREES'}")
+    return "".join(f"{line}\n" for line in lines)

@@ -199,15 +199,13 @@ int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *i
     return 0;
 }
 
-int32_t plain_add(const plain_rescale *first, const plain_rescale *second, const plain_rescale *sum, int32_t left_shift,
-                  uint32_t count, const int8_t *one, const int8_t *other, int8_t *output)
+int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
+                  int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output)
 {
     for (uint32_t i = 0; i < count; i++)
     {
-        const int32_t left = (one[i] + first->input_offset) * (1 << left_shift);
-        const int32_t right = (other[i] + second->input_offset) * (1 << left_shift);
-        output[i] = rescaled(
-            scaled(left, first->multiplier, first->shift) + scaled(right, second->multiplier, second->shift), sum);
+        const float real = (float)(one[i] + one_offset) * one_scale + (float)(other[i] + other_offset) * other_scale;
+        output[i] = (int8_t)clamp(llrintf(real) + sum->output_offset, sum->lowest, sum->highest);
     }
     return 0;
 }

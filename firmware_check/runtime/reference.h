@@ -35,8 +35,9 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, con
 int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
                    int8_t *output);
 int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);
-int32_t plain_add(const plain_rescale *first, const plain_rescale *second, const plain_rescale *sum, int32_t left_shift,
-                  uint32_t count, const int8_t *one, const int8_t *other, int8_t *output);
+/* scales in units of the output's */
+int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
+                  int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output);
 int32_t plain_mul(const plain_rescale *product, int32_t other_offset, uint32_t count, const int8_t *one,
                   const int8_t *other, int8_t *output);
 int32_t plain_softmax(int32_t rows, int32_t size, float scale, float output_scale, int32_t output_offset,

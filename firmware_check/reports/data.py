@@ -1,0 +1,118 @@
+"""The report as JSON data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from firmware_check.check import Check
+    from firmware_check.compare import Comparison, Pair
+    from firmware_check.verdict import Differences, Disagreement, LayerVerdict
+
+VERSION = 1
+
+Data = dict[str, Any]
+
+
+def report(checks: Iterable[Check], comparisons: Iterable[Comparison]) -> Data:
+    """Everything that a run found. Instructions are instructions, not cycles."""
+    return {
+        "version": VERSION,
+        "checks": [_check(check) for check in checks],
+        "comparisons": [_comparison(comparison) for comparison in comparisons],
+    }
+
+
+def _check(check: Check) -> Data:
+    sizes = check.sizes
+    return {
+        "model": check.path,
+        "target": check.target.label,
+        "board": check.board.machine,
+        "per_layer": check.per_layer,
+        "agrees": check.agrees,
+        "instructions": check.instructions,
+        "arena": check.arena,
+        "scratch": check.scratch,
+        "flash": sizes.flash if sizes else None,
+        "ram": sizes.ram + check.scratch if sizes else None,
+        "predicted": check.predicted,
+        "outputs": [_differences(each) for each in check.output_differences],
+        "layers": [_layer(layer) for layer in check.layers],
+        "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
+    }
+
+
+def _layer(layer: LayerVerdict) -> Data:
+    return {
+        "node": layer.label,
+        "op": layer.op_type,
+        "function": layer.function or None,
+        "plain_c": layer.reason or None,
+        "predicted": _predicted(layer),
+        "observed": {
+            "chain": list(layer.observed.chain),
+            "effective": layer.observed.effective,
+            "status": layer.status,
+            "scratch": list(layer.scratch),
+            "instructions": layer.instructions,
+            "calls": [
+                {"function": each.name, "depth": each.depth, "times": each.calls, "status": each.status}
+                for each in layer.observed.tree
+            ],
+        },
+        "differences": _differences(layer.differences),
+        "disagreements": [_disagreement(each) for each in layer.disagreements],
+    }
+
+
+def _predicted(layer: LayerVerdict) -> Data | None:
+    route = layer.predicted
+    if route is None:
+        return None
+    return {
+        "chain": list(route.chain),
+        "effective": route.effective,
+        "status": route.status,
+        "scratch": [route.buffer_size, route.reverse_buffer_size],
+        "instructions": layer.predicted_instructions,
+        "hazards": [hazard.id for hazard in route.hazards],
+    }
+
+
+def _comparison(comparison: Comparison) -> Data:
+    return {
+        "before": comparison.before.path,
+        "after": comparison.after.path,
+        "target": comparison.before.target.label,
+        "agrees": comparison.agrees,
+        "instructions": [comparison.before.instructions, comparison.after.instructions],
+        "arena": [comparison.before.arena, comparison.after.arena],
+        "outputs": [_differences(each) for each in comparison.outputs],
+        "outputs_from": "device" if comparison.on_device else "onnxruntime",
+        "layers": [_pair(pair) for pair in comparison.pairs],
+        "disagreements": [_disagreement(each) for each in comparison.disagreements],
+    }
+
+
+def _pair(pair: Pair) -> Data:
+    sides = {"before": pair.before, "after": pair.after}
+    return {
+        "node": pair.label,
+        **{
+            name: {"effective": side.observed.effective, "instructions": side.instructions} if side else None
+            for name, side in sides.items()
+        },
+    }
+
+
+def _differences(differences: Differences | None) -> Data | None:
+    if differences is None:
+        return None
+    return {"count": differences.count, "largest": differences.largest, "total": differences.total}
+
+
+def _disagreement(disagreement: Disagreement) -> Data:
+    return {"code": disagreement.code, "text": disagreement.text}

@@ -1,0 +1,63 @@
+"""The report as Markdown, for a job summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from firmware_check.reports.text import COLUMNS, cells, differing, kernel, memory_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from firmware_check.check import Check
+    from firmware_check.compare import Comparison, Pair
+
+
+def check_report(check: Check) -> str:
+    """One check as a section with a table."""
+    verdict = "agrees" if check.agrees else "**disagrees**"
+    lines = [f"### {_cell(check.path)} on {check.target.label} ({check.board.machine}): {verdict}", ""]
+    lines += _table(COLUMNS, [cells(layer) for layer in check.layers])
+    lines += [
+        f"* {_cell(layer.label)}: {each.code} {_cell(each.text)}"
+        for layer in check.layers
+        for each in layer.disagreements
+    ]
+    lines += [f"* {_cell(layer.label)}: plain C, {_cell(layer.reason)}" for layer in check.layers if layer.reason]
+    lines += [f"* {_cell(label)}: not run, {_cell(reason)}" for label, reason in check.foreign]
+    lines += ["", *(f"* {line}" for line in memory_lines(check)), ""]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_report(comparison: Comparison) -> str:
+    """Before against after as a section with a table."""
+    before, after = comparison.before, comparison.after
+    verdict = "agrees" if comparison.agrees else "**disagrees**"
+    lines = [f"### {_cell(before.path)} against {_cell(after.path)} on {before.target.label}: {verdict}", ""]
+    lines += _table(
+        ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
+        [_row(p) for p in comparison.pairs],
+    )
+    where = "on the device" if comparison.on_device else "in ONNX Runtime"
+    lines.append(f"* instructions (not cycles): {before.instructions} before, {after.instructions} after")
+    lines.append(f"* arena: {before.arena} bytes before, {after.arena} after")
+    if before.sizes and after.sizes:
+        lines.append(f"* flash: {before.sizes.flash} bytes before, {after.sizes.flash} after")
+    lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
+    lines += [f"* {each.code} {_cell(each.text)}" for each in comparison.disagreements]
+    return "\n".join(lines) + "\n"
+
+
+def _row(pair: Pair) -> list[str]:
+    sides = [(kernel(side), str(side.instructions)) if side else ("-", "-") for side in (pair.before, pair.after)]
+    return [pair.label, sides[0][0], sides[1][0], sides[0][1], sides[1][1], str(pair.gain)]
+
+
+def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:
+    head = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
+    return [*head, *(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows), ""]
+
+
+def _cell(text: str) -> str:
+    """Text that cannot end a cell or begin a tag."""
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())

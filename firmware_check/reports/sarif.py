@@ -1,0 +1,113 @@
+"""Disagreements as SARIF 2.1.0, for GitHub's code-scanning page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sarif_om as om
+
+from firmware_check.verdict import RULES
+from onnxlint_cmsis import __version__
+from onnxlint_cmsis.reporters.fingerprint import fingerprints
+from onnxlint_cmsis.reporters.links import HOME
+from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.sarif import FINGERPRINT, OUTSIDE, SCHEMA
+from onnxlint_cmsis.reporters.sarif_json import to_json
+from onnxlint_cmsis.reporters.uris import below, below_root
+from onnxlint_cmsis.types import Finding, Level, Location
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from firmware_check.check import Check
+    from firmware_check.compare import Comparison
+
+HELP = {
+    "FWC001": "The firmware ran other kernels, returned another status or asked for other scratch than predicted.",
+    "FWC002": "A layer's output differs from ONNX Runtime's for the same inputs by more than one unit.",
+    "FWC003": "A kernel wrote past its scratch buffer or its output.",
+    "FWC004": "A layer took more or fewer instructions than the cost model predicts, beyond its tolerance.",
+    "FWC005": "The model that was held against this one gives another output for the same input.",
+    "FWC006": "--strict: no layer got better, or one got worse.",
+}
+"""What each rule means."""
+
+
+def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str) -> str:
+    """The log as JSON text; paths are relative to `folder` where they are below it."""
+    findings = [*_of_checks(checks), *_of_comparisons(comparisons)]
+    rules = [_rule(code) for code in RULES]
+    driver = om.ToolComponent(
+        name="firmware_check", version=__version__, semantic_version=__version__, information_uri=HOME, rules=rules,
+        contents=None,
+    )  # fmt: skip
+    outside = any(not below(finding.location.path, folder) for finding in findings)
+    root = {OUTSIDE: om.ArtifactLocation(uri=Path(Path(folder).anchor).as_uri())} if outside else None
+    run = om.Run(
+        tool=om.Tool(driver=driver),
+        invocations=[om.Invocation(execution_successful=True)],
+        original_uri_base_ids=root,
+        results=[_result(*each, folder) for each in zip(findings, fingerprints(findings), strict=True)],
+        column_kind="unicodeCodePoints",
+        newline_sequences=None,
+    )
+    return json.dumps(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])), indent=1) + "\n"
+
+
+def _of_checks(checks: Sequence[Check]) -> list[Finding]:
+    return [
+        _finding(each.code, f"{layer.op_type} '{layer.label}': {each.text}", check, layer.label, layer.op_type)
+        for check in checks
+        for layer in check.layers
+        for each in layer.disagreements
+    ]
+
+
+def _of_comparisons(comparisons: Sequence[Comparison]) -> list[Finding]:
+    return [
+        _finding(each.code, f"Against {comparison.after.path}: {each.text}", comparison.before, "", "")
+        for comparison in comparisons
+        for each in comparison.disagreements
+    ]
+
+
+def _finding(code: str, text: str, check: Check, node: str, op_type: str) -> Finding:
+    label = check.target.label
+    return Finding(code, RULES[code], Level.ERROR, text, Location(check.path, node, op_type), (label,))
+
+
+def _rule(code: str) -> Any:
+    return om.ReportingDescriptor(
+        id=code,
+        name="".join(word.capitalize() for word in RULES[code].split("-")),
+        short_description=om.MultiformatMessageString(text=HELP[code]),
+        full_description=om.MultiformatMessageString(text=HELP[code]),
+        help=om.MultiformatMessageString(text=HELP[code], markdown=HELP[code]),
+        help_uri=f"{HOME}#firmware",
+        default_configuration=om.ReportingConfiguration(level="error"),
+        properties={"tags": ["cmsis-nn", "firmware"], "precision": "very-high", "problem.severity": "error"},
+    )
+
+
+def _result(finding: Finding, fingerprint: str, folder: str) -> Any:
+    path = finding.location.path
+    inside = below(path, folder)
+    place = (
+        om.ArtifactLocation(uri=inside)
+        if inside
+        else om.ArtifactLocation(uri=below_root(path, folder), uri_base_id=OUTSIDE)
+    )
+    region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
+    node = printable(finding.location.node)
+    logical = [om.LogicalLocation(name=node, fully_qualified_name=node, kind="node")] if node else None
+    physical = om.PhysicalLocation(artifact_location=place, region=region)
+    return om.Result(
+        rule_id=finding.code,
+        rule_index=list(RULES).index(finding.code),
+        level="error",
+        message=om.Message(text=printable(finding.complete)),
+        locations=[om.Location(physical_location=physical, logical_locations=logical)],
+        partial_fingerprints={FINGERPRINT: fingerprint},
+    )

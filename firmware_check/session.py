@@ -1,0 +1,84 @@
+"""One run of the program: a model, perhaps a second one, on some boards; and its reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from firmware_check.build import Bench
+from firmware_check.check import Check, Model, Options, check, inputs_of, open_model
+from firmware_check.compare import Comparison, check_interfaces, compare_checks
+from firmware_check.reports import data, markdown, sarif, text
+
+if TYPE_CHECKING:
+    from firmware_check.boards import Board
+    from firmware_check.library import Library
+
+
+class Session:
+    """What was checked so far."""
+
+    def __init__(self, library: Library, options: Options, folder: Path, seconds: float) -> None:
+        self._library = library
+        self._options = options
+        self._folder = folder
+        self._seconds = seconds
+        self.checks: list[Check] = []
+        self.comparisons: list[Comparison] = []
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything is as predicted and right."""
+        return all(each.agrees for each in self.checks) and all(each.agrees for each in self.comparisons)
+
+    def run(self, paths: list[str], boards: list[Board], per_layer: bool, strict: bool) -> None:
+        """Check a model on every board; a second one with the same inputs, and hold the one against the other."""
+        models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
+        if len(models) > 1:
+            check_interfaces(models[0], models[1])
+        inputs = inputs_of(models[0], self._options.seed)
+        for bench in [Bench(board, self._library, self._seconds) for board in boards]:
+            found = []
+            for number, model in enumerate(models):
+                folder = self._folder / f"{bench.board.cpu}-{number}"
+                folder.mkdir()
+                found.append(check(model, bench, inputs, folder, per_layer))
+            self.checks += found
+            if len(found) > 1:
+                pair, both = (models[0], models[1]), (found[0], found[1])
+                self.comparisons.append(compare_checks(pair, both, inputs, strict))
+
+    def _open(self, path: str, place: str) -> Model:
+        folder = self._folder / place
+        folder.mkdir()
+        return open_model(path, self._library, self._options, folder)
+
+    def text(self, trace: bool) -> str:
+        """For a terminal; `trace` adds the tree of functions that ran in each layer."""
+        parts = []
+        for each in self.checks:
+            parts.append(text.report(each))
+            if trace:
+                parts += [text.tree(layer) for layer in each.layers]
+        parts += [text.comparison(each) for each in self.comparisons]
+        return "\n".join(parts)
+
+    def json(self) -> str:
+        """As JSON."""
+        return json.dumps(data.report(self.checks, self.comparisons), indent=1) + "\n"
+
+    def markdown(self) -> str:
+        """As Markdown: comparisons first."""
+        parts = [markdown.comparison_report(each) for each in self.comparisons]
+        return "\n".join([*parts, *(markdown.check_report(each) for each in self.checks)])
+
+    def sarif(self) -> str:
+        """What disagrees, as SARIF."""
+        return sarif.render(self.checks, self.comparisons, str(Path.cwd()))
+
+    def plot(self, path: str) -> None:
+        """Draw instructions per layer."""
+        from firmware_check.reports.plot import plot
+
+        plot(path, self.checks, self.comparisons)
