@@ -12,6 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 from firmware_check.errors import FirmwareError
+from firmware_check.reading.table import MOVES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -129,12 +130,16 @@ def _like_tflite(model: onnx.ModelProto) -> None:
 
 
 def _set_output(model: onnx.ModelProto, tensor: str, names: list[str]) -> bool:
-    """Give the pair of Q and DQ behind a tensor another scale and zero-point."""
+    """Give the pairs of Q and DQ behind a tensor another scale and zero-point, and those behind what only moves it."""
     quantizers = [node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == tensor]
     made = {node.output[0] for node in quantizers}
     readers = [node for node in model.graph.node if node.op_type == "DequantizeLinear" and node.input[0] in made]
     for node in (*quantizers, *readers):
         node.input[1], node.input[2] = names
+    reals = {node.output[0] for node in readers}
+    for node in model.graph.node:
+        if node.op_type in MOVES and node.input[0] in reals:
+            _set_output(model, node.output[0], names)
     return bool(quantizers)
 
 

@@ -28,8 +28,9 @@ RULES = {
 }
 """Code of each kind of disagreement to its name."""
 
-COST_TOLERANCE = 0.05, 200
-"""Share, and instructions, by which a measurement may miss the prediction: the cost model is fitted, not exact."""
+COST_TOLERANCE = 0.1, 200
+"""Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
+that channels whose weights are all zero take up to a tenth less."""
 
 MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 """CPUs that the cost model was measured on, one of each instruction set."""

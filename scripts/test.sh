@@ -3,7 +3,7 @@
 # lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
 set -eu
 cd "$(dirname "$0")/.."
-extra=test
+extra=test,firmware
 . scripts/venv.sh
 mkdir -p .cache
 
@@ -27,6 +27,20 @@ if [ -f "$multitool" ]; then
     chmod +x "$multitool"
     SARIF_MULTITOOL=$PWD/$multitool
     export SARIF_MULTITOOL
+fi
+
+# The firmware check compiles with arm-none-eabi-gcc and runs under QEMU; where both are there, its tests must run.
+if ! command -v arm-none-eabi-gcc >/dev/null || ! command -v qemu-system-arm >/dev/null; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+            gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm >/dev/null
+    else
+        echo "left out: tests on firmware; they need gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-system-arm" >&2
+    fi
+fi
+if command -v arm-none-eabi-gcc >/dev/null && command -v qemu-system-arm >/dev/null; then
+    ONNXLINT_FIRMWARE=1
+    export ONNXLINT_FIRMWARE
 fi
 
 ruff check .

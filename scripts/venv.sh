@@ -1,5 +1,5 @@
 # Sourced by the other scripts: puts a virtual environment with this project into .venv and activates it.
-# Usage: extra=test; . scripts/venv.sh     extra is an optional-dependency group of pyproject.toml, or empty.
+# Usage: extra=test; . scripts/venv.sh     extra names optional-dependency groups of pyproject.toml, or is empty.
 # A variable, because a POSIX shell passes no arguments to a sourced file.
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then

@@ -87,6 +87,15 @@ def test_the_package_never_imports_what_stands_outside() -> None:
         assert "import tests" not in text
 
 
+def test_the_firmware_check_stands_on_the_package_alone() -> None:
+    for path in sorted((ROOT / "firmware_check").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & {"tests", "scripts", "bench"}, path
+
+
 def test_only_one_package_touches_protobufs() -> None:
     for path in MODULES:
         if room(path) != "onnx_graph":

@@ -1,0 +1,209 @@
+"""The firmware check as a whole: real builds with the default library, run under QEMU."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import firmware_models as models
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
+MISSING = [name for name in TOOLS if not shutil.which(name)]
+MISSING += [name for name in ("jinja2", "bakenn") if find_spec(name) is None]
+REQUIRED = os.environ.get("ONNXLINT_FIRMWARE") == "1"
+
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
+)
+
+CORES = ["--target", "cortex-m3", "--target", "cortex-m4", "--target", "cortex-m55"]
+
+
+def check(
+    *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
+        cwd=folder or ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+    )  # fmt: skip
+
+
+def data(*arguments: str, code: int = 0) -> dict:
+    """What it reports as JSON."""
+    done = check(*arguments, "--json", "-")
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "make", [models.mobilenet, models.residual, models.one_dimensional], ids=lambda make: make.__name__
+)
+def test_dispatch_is_as_predicted_on_every_instruction_set(make, tmp_path: Path) -> None:
+    found = data(make(tmp_path), *CORES)
+    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an386", "mps3-an547"]
+    for each in found["checks"]:
+        assert each["agrees"]
+        assert not each["not_run"]
+        called = [layer for layer in each["layers"] if layer["function"]]
+        assert len(called) >= 3
+        for layer in called:
+            assert layer["observed"]["chain"] == layer["predicted"]["chain"] != []
+            assert layer["observed"]["effective"] == layer["predicted"]["effective"]
+        assert all(layer["differences"]["largest"] <= 1 for layer in each["layers"])
+        assert max(output["largest"] for output in each["outputs"]) <= 2
+
+
+def test_every_other_cpu_runs_on_its_board(tmp_path: Path) -> None:
+    found = data(models.one_dimensional(tmp_path), *[f"--target=cortex-{name}" for name in ("m0", "m7", "m33")])
+    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an500", "mps2-an505"]
+    assert all(each["agrees"] for each in found["checks"])
+
+
+def test_runs_are_repeatable_to_the_instruction(tmp_path: Path) -> None:
+    model = models.one_dimensional(tmp_path)
+    assert data(model) == data(model)
+
+
+def test_each_layer_alone_gives_what_the_whole_gives(tmp_path: Path) -> None:
+    model = models.residual(tmp_path)
+    whole, alone = data(model)["checks"][0], data(model, "--per-layer")["checks"][0]
+    assert alone["per_layer"]
+    assert alone["agrees"]
+    assert [layer["observed"]["chain"] for layer in whole["layers"]] == [
+        layer["observed"]["chain"] for layer in alone["layers"]
+    ]
+
+
+def test_a_padded_multiplier_changes_the_static_kernel_and_saves_instructions(tmp_path: Path) -> None:
+    pair = models.multiplier(tmp_path, 3), "--against", models.multiplier(tmp_path, 4)
+    comparison = data(*pair)["comparisons"][0]
+    layer = comparison["layers"][0]
+    assert layer["before"]["effective"] == "depthwise_conv_s8_generic"
+    assert layer["after"]["effective"] == "depthwise_conv_s8_mult_4"
+    assert comparison["instructions"][1] < 0.8 * comparison["instructions"][0]
+    assert [output["count"] for output in comparison["outputs"]] == [0]
+    assert comparison["outputs_from"] == "device"
+
+
+def test_a_model_without_its_dead_channels_is_strictly_better(tmp_path: Path) -> None:
+    found = data(models.dead_lanes(tmp_path, 9), "--against", models.dead_lanes(tmp_path, 0), "--strict")
+    comparison = found["comparisons"][0]
+    assert all(layer["after"]["instructions"] < layer["before"]["instructions"] for layer in comparison["layers"])
+    assert comparison["outputs"][0]["count"] == 0
+
+
+def test_strict_refuses_a_layer_that_got_worse(tmp_path: Path) -> None:
+    found = data(models.dead_lanes(tmp_path, 0), "--against", models.dead_lanes(tmp_path, 9), "--strict", code=1)
+    codes = [each["code"] for each in found["comparisons"][0]["disagreements"]]
+    assert set(codes) == {"FWC006"}
+    assert len(codes) == 4
+
+
+def test_changed_outputs_are_seen(tmp_path: Path) -> None:
+    before = models.multiplier(tmp_path, 3)
+    after = tmp_path / "after.onnx"
+    after.write_bytes(Path(before).read_bytes())
+    change_a_weight(after)
+    found = data(before, "--against", str(after), code=1)
+    assert [each["code"] for each in found["comparisons"][0]["disagreements"]] == ["FWC005"]
+
+
+def change_a_weight(path: Path) -> None:
+    """Another sign for one weight, which leaves every scale as it is."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(path)
+    for number, tensor in enumerate(model.graph.initializer):
+        if tensor.name == "p":
+            values = numpy_helper.to_array(tensor).copy()
+            values[0, 0] *= -1
+            model.graph.initializer[number].CopyFrom(numpy_helper.from_array(values, "p"))
+    onnx.save(model, path)
+
+
+def test_a_scratch_overrun_is_seen(tmp_path: Path) -> None:
+    layer = data(models.wide_padding(tmp_path, 3), code=1)["checks"][0]["layers"][0]
+    assert [each["code"] for each in layer["disagreements"]] == ["FWC003"]
+    assert layer["disagreements"][0]["text"] == "16 guard bytes around scratch were overwritten"
+
+
+def test_a_known_wrong_result_is_seen_and_named(tmp_path: Path) -> None:
+    layer = data(models.right_padding(tmp_path), code=1)["checks"][0]["layers"][0]
+    assert layer["predicted"]["hazards"] == ["dw-3x3-padding-after"]
+    wrong = next(each for each in layer["disagreements"] if each["code"] == "FWC002")
+    assert "dw-3x3-padding-after" in wrong["text"]
+
+
+def test_reports_in_every_form(tmp_path: Path) -> None:
+    files = {name: str(tmp_path / f"out.{name}") for name in ("json", "markdown", "sarif", "plot")}
+    done = check(
+        models.right_padding(tmp_path), *(part for name, path in files.items() for part in (f"--{name}", path))
+    )
+    assert done.returncode == 1
+    assert "FWC002" in done.stdout
+    log = json.loads(Path(files["sarif"]).read_text(encoding="utf-8"))
+    results = log["runs"][0]["results"]
+    assert {result["ruleId"] for result in results} >= {"FWC002"}
+    assert all(result["partialFingerprints"]["primaryLocationLineHash"] for result in results)
+    assert "**disagrees**" in Path(files["markdown"]).read_text(encoding="utf-8")
+    assert "<svg" in Path(files["plot"]).read_text(encoding="utf-8")
+
+
+def test_the_trace_shows_who_called_whom(tmp_path: Path) -> None:
+    done = check(models.multiplier(tmp_path, 4), "--trace")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    place = lines.index("arm_depthwise_conv_wrapper_s8, status 0")
+    assert lines[place + 1 : place + 3] == ["arm_depthwise_conv_s8, status 0", "depthwise_conv_s8_mult_4"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("for (;;) { __asm__ volatile(\"\"); }", "the firmware did not end within 3 s"),
+        ("__asm__ volatile(\"udf #0\");", "the firmware faulted in layer 'y'"),
+    ],
+    ids=["endless", "fault"],
+)  # fmt: skip
+def test_firmware_that_hangs_or_faults_is_reported_in_one_line(body: str, said: str, tmp_path: Path) -> None:
+    library = broken_library(tmp_path, body)
+    model = models.save(
+        tmp_path, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]),
+        models.with_biases({"w": models.filters(4, 3, 2, 2)}),
+    )  # fmt: skip
+    done = check(model, "--cmsis-nn", str(library), "--timeout", "3")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, check=False).stdout == b""
+
+
+def broken_library(folder: Path, body: str) -> Path:
+    """A copy of the library whose arm_convolve_s8 begins with other code."""
+    spec = find_spec("bakenn")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    source = Path(spec.submodule_search_locations[0]) / "backend" / "cmsis_nn" / "vendor" / "cmsis_nn"
+    library = folder / "library"
+    shutil.copytree(source, library)
+    path = library / "Source" / "ConvolutionFunctions" / "arm_convolve_s8.c"
+    text = path.read_text(encoding="utf-8")
+    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
+    path.write_text(text[:place] + body + text[place:], encoding="utf-8")
+    return library
+
+
+def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:
+    done = check(models.large(tmp_path), "--target", "cortex-m55")
+    assert done.returncode == 2
+    assert "the model does not fit the board: region `FLASH' overflowed by" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
