@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import firmware_models as models
+import example_models as models
 from firmware_check.cli import main
 
 

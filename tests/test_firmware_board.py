@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import firmware_models as models
+import example_models as models
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firmware_models as models
+import example_models as models
 from firmware_check.arena import plan
 from firmware_check.library import Library, recognise
 from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants

@@ -9,13 +9,13 @@ from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 
-import fit_cost
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from non_negative import non_negative
 
+import fit_cost
+from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
 from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.cost.records import answer, call_of

@@ -15,6 +15,7 @@ from firmware_check.reading.constants import BITS, Constants
 from firmware_check.reading.table import BUILDERS, MOVES
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, lies_in, reshaped, row_major, transposed
+from onnxlint_cmsis.onnx_graph.derived import derived_values
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
@@ -50,8 +51,9 @@ class Builder:
         self.graph = graph
         self.constants = constants
         self.layers = {layer.node.index: layer for layer in lowered.layers}
-        self.refused = {node.index: reason for node, reason in lowered.unsupported}
+        self.refused = {node.index: reason for node, reason in lowered.foreign}
         self.library = library
+        self.derived = derived_values(graph)
         self.inputs_channels_last = inputs_channels_last
         self.integers: dict[str, Value] = {}
         self.reals: dict[str, Value] = {}
@@ -64,7 +66,7 @@ class Builder:
     def build(self) -> Program:
         """Walk the nodes in file order."""
         for node in self.graph.nodes:
-            if node.index in self.done:
+            if node.index in self.done or node.outputs[0] in self.derived:
                 continue
             try:
                 self._node(node)

@@ -1,14 +1,21 @@
-"""Small float models for the firmware tests, some in pairs: as written, and as a fix would leave them."""
+"""Small float models with what a fix finds, and models that the firmware check has to see through.
+
+Usage: python scripts/example_models.py FOLDER     writes the examples that the firmware workflow fixes and runs
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-Weights = dict[str, np.ndarray]
+Numbers = NDArray[Any]
+Weights = dict[str, Numbers]
 
 
 def save(
@@ -25,7 +32,7 @@ def save(
     return str(path)
 
 
-def conv(source: str, weights: str, target: str, **attributes: object) -> onnx.NodeProto:
+def conv(source: str, weights: str, target: str, **attributes: Any) -> onnx.NodeProto:
     """A Conv node named after its output."""
     return helper.make_node("Conv", [source, weights, f"{weights}_b"], [target], name=target, **attributes)
 
@@ -35,14 +42,17 @@ def relu(source: str, target: str) -> onnx.NodeProto:
     return helper.make_node("Relu", [source], [target], name=target)
 
 
-def filters(*shape: int, seed: int = 0) -> np.ndarray:
+def filters(*shape: int, seed: int = 0) -> Numbers:
     """Random weights."""
-    return np.random.default_rng(seed).normal(size=shape) / np.sqrt(np.prod(shape[1:]))
+    return np.asarray(np.random.default_rng(seed).normal(size=shape) / np.sqrt(np.prod(shape[1:])))
 
 
 def with_biases(weights: Weights) -> Weights:
     """Each weight with a bias of one value per output channel."""
-    biases = {f"{key}_b": np.random.default_rng(9).normal(size=value.shape[0]) * 0.1 for key, value in weights.items()}
+    biases: Weights = {
+        f"{key}_b": np.asarray(np.random.default_rng(9).normal(size=value.shape[0]) * 0.1)
+        for key, value in weights.items()
+    }
     return {**weights, **biases}
 
 
@@ -125,7 +135,7 @@ def dead_lanes(folder: Path, dead: int) -> str:
     return save(folder, f"dead_{dead}", nodes, ([1, 3, 12, 12], [1, 4, 12, 12]), grown)
 
 
-def _grown(array: np.ndarray, axis: int, more: int) -> np.ndarray:
+def _grown(array: Numbers, axis: int, more: int) -> Numbers:
     return np.pad(array, [(0, more if each == axis else 0) for each in range(array.ndim)])
 
 
@@ -158,3 +168,22 @@ def open_size(folder: Path) -> str:
     model.graph.output[0].type.tensor_type.shape.dim[2].dim_param = "height"
     onnx.save(model, path)
     return path
+
+
+def main() -> int:
+    """Write the examples."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    mobilenet(folder)
+    residual(folder)
+    one_dimensional(folder)
+    multiplier(folder, 3)
+    dead_lanes(folder, 9)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Accuracy of an MNIST model as firmware beside ONNX Runtime's, float and int8.
+
+Usage: python scripts/mnist_firmware.py MODEL.onnx IMAGES LABELS [--images N] [--target CPU]
+
+IMAGES and LABELS are the idx files of MNIST, gzipped or not. The model takes one image [1, 1, 28, 28] of values from 0
+to 255 (--divide 255 for models that take 0 to 1) and gives ten scores. The last 100 images of the file calibrate the
+quantization; the first N are classified. Exit code 1 where the device is more than half a point below float.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from firmware_check.boards import BOARDS
+from firmware_check.build import Bench, build
+from firmware_check.check import Model, Options, open_model
+from firmware_check.errors import FirmwareError
+from firmware_check.library import open_library
+from firmware_check.program import Elements
+from firmware_check.run import run_image
+
+CALIBRATION_IMAGES = 100
+POINTS = 0.5
+"""Points of accuracy that the device may be below float."""
+
+
+def main() -> int:
+    """Print the three accuracies."""
+    args = _arguments()
+    try:
+        images = read_idx(args.images_file).astype(np.float32)[:, None] / args.divide
+        labels = read_idx(args.labels_file)[: args.images]
+        with tempfile.TemporaryDirectory() as name:
+            found = accuracies(args, images, labels, Path(name))
+    except FirmwareError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for what, accuracy in found.items():
+        print(f"{what:24} {100 * accuracy:6.2f} % of {len(labels)} images")
+    return int(100 * (found["ONNX Runtime, float"] - found[f"{args.target}, int8"]) > POINTS)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("images_file", type=Path)
+    parser.add_argument("labels_file", type=Path)
+    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--target", default="cortex-m4", choices=[board.cpu for board in BOARDS])
+    parser.add_argument("--divide", type=float, default=1.0)
+    parser.add_argument("--cmsis-nn", default="")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for the run in QEMU")
+    return parser.parse_args()
+
+
+def read_idx(path: Path) -> Elements:
+    """An idx file of bytes, gzipped or not; FirmwareError where it is none."""
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        shape = struct.unpack(f">{data[3]}I", data[4 : 4 + 4 * data[3]])
+        return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
+    except (OSError, ValueError, IndexError, struct.error) as error:
+        raise FirmwareError(f"{path}: no idx file of bytes: {error}") from None
+
+
+def accuracies(args: argparse.Namespace, images: Elements, labels: Elements, folder: Path) -> dict[str, float]:
+    """Shares of images classified right: float, int8, on the device."""
+    model = _quantized(args, images[-CALIBRATION_IMAGES:], folder)
+    chosen = images[: len(labels)]
+    scores = {
+        "ONNX Runtime, float": _by_onnxruntime(args.model, chosen),
+        "ONNX Runtime, int8": _by_onnxruntime(str(folder / "quantized.onnx"), chosen),
+        f"{args.target}, int8": _by_firmware(args, model, chosen, folder),
+    }
+    return {what: float(np.mean(each.argmax(axis=1) == labels)) for what, each in scores.items()}
+
+
+def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> Model:
+    calibration = folder / "calibration"
+    calibration.mkdir()
+    for number, image in enumerate(images):
+        np.save(calibration / f"{number:04}.npy", image[None])
+    return open_model(args.model, open_library(args.cmsis_nn), Options({}, str(calibration)), folder)
+
+
+def _by_onnxruntime(path: str, images: Elements) -> Elements:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return np.concatenate([np.asarray(session.run(None, {name: image[None]})[0]) for image in images])
+
+
+def _by_firmware(args: argparse.Namespace, model: Model, images: Elements, folder: Path) -> Elements:
+    board = next(board for board in BOARDS if board.cpu == args.target)
+    program, bench = model.program, Bench(board, open_library(args.cmsis_nn), args.timeout)
+    if model.program.foreign or len(program.inputs) != 1:
+        raise FirmwareError(f"{args.model}: not every layer runs on the device")
+    q = program.inputs[0].quantization
+    steps = np.rint(images / np.float32(q.scale)) + q.zero_point  # what QuantizeLinear makes of them
+    integers = np.clip(steps, q.lowest, q.highest).astype(np.int8)
+    image = build(program, bench, folder, args.model, traced=False)
+    sets = [[program.inputs[0].to_memory(each[None])] for each in integers]
+    outputs = run_image(image.path, program, bench, sets, every_layer=False).outputs
+    return np.stack([program.outputs[0].from_memory(each[0]).reshape(-1) for each in outputs])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
