@@ -24,7 +24,7 @@ from onnxlint_cmsis.types import Target
 if TYPE_CHECKING:
     from firmware_check.boards import Board
     from firmware_check.library import Library
-    from firmware_check.program import Program, Step
+    from firmware_check.program import Program, Step, Value
     from onnxlint_cmsis.onnx_graph.graph import Graph
 
 Shapes = Mapping[str, tuple[int | None, ...]]
@@ -67,7 +67,7 @@ class Check:
     sizes: Sizes | None = None
     """Of the untraced image; None where each layer has its own."""
     outputs: tuple[np.ndarray, ...] = ()
-    """The model's outputs as ONNX tensors of integers; empty where each layer ran alone."""
+    """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
     output_differences: tuple[Differences, ...] = ()
     """Those outputs against ONNX Runtime's of the whole model."""
 
@@ -110,6 +110,8 @@ class Options:
     """Folder of .npy files for float models; empty for random data."""
     seed: int = 0
     """Of random calibration data and random inputs."""
+    runs: int = 4
+    """Sets of inputs that a whole model is run on."""
 
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
@@ -140,13 +142,16 @@ def _load(path: str, options: Options) -> Graph:
     return graph
 
 
-def inputs_of(model: Model, seed: int) -> Arrays:
-    """One set of inputs from a seed."""
-    return model.reference.random_inputs(seed, 1, input_ranges(model.graph, model.program))[0]
+def inputs_of(model: Model, seed: int, count: int) -> list[Arrays]:
+    """Sets of inputs from a seed."""
+    return model.reference.random_inputs(seed, count, input_ranges(model.graph, model.program))
 
 
-def check(model: Model, bench: Bench, inputs: Arrays, folder: Path, per_layer: bool) -> Check:
-    """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer."""
+def check(model: Model, bench: Bench, inputs: list[Arrays], folder: Path, per_layer: bool) -> Check:
+    """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer.
+
+    Layers are judged on the first set of inputs, the model's outputs on all.
+    """
     runner = _Runner(model, bench, Target(bench.board.cpu, bench.board.isa, bench.library.release), folder)
     return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
 
@@ -156,7 +161,7 @@ class _Ran:
     """One program that ran in both builds."""
 
     layers: tuple[LayerVerdict, ...]
-    memory: dict[int, np.ndarray]
+    outputs: list[list[np.ndarray]]
     image: Image
 
 
@@ -167,29 +172,41 @@ class _Runner:
     target: Target
     folder: Path
 
-    def whole(self, inputs: Arrays) -> Check:
+    def whole(self, inputs: list[Arrays]) -> Check:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
-        known = self.model.reference.tensors([v.tensor for v in (*program.inputs, *program.outputs)], inputs)
+        names = [value.tensor for value in (*program.inputs, *program.outputs)]
+        known = [self.model.reference.tensors(names, each) for each in inputs]
         ran = self._run(program, known, self.folder)
-        outputs = tuple(value.from_memory(ran.memory[value.buffer]) for value in program.outputs)
+        places = [self._place(value) for value in program.outputs]
+        outputs = tuple(
+            np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
+            for value, place in zip(program.outputs, places, strict=True)
+        )
         differences = tuple(
-            compare(ours, value.integers(known[value.tensor]))
+            compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
         found = self._check(ran.layers, ran.image.arena, False)
         return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
-    def layer_by_layer(self, inputs: Arrays) -> Check:
+    def _place(self, output: Value) -> int:
+        """Number of the layer that makes an output."""
+        made = [number for number, step in enumerate(self.model.program.steps) if step.output.buffer == output.buffer]
+        if not made:
+            raise FirmwareError(f"{self.model.path}: output '{output.tensor}' is an input, moved at most")
+        return made[-1]
+
+    def layer_by_layer(self, inputs: list[Arrays]) -> Check:
         """Each layer in an image of its own, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
         arena = 0
         steps = self.model.program.steps
-        known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs)
+        known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
         for number, step in enumerate(steps):
             folder = self.folder / f"layer_{number}"
             folder.mkdir(exist_ok=True)
-            ran = self._run(self.model.program.alone(step), known, folder)
+            ran = self._run(self.model.program.alone(step), [known], folder)
             layers += ran.layers
             arena = max(arena, ran.image.arena)
         return self._check(tuple(layers), arena, True)
@@ -198,13 +215,14 @@ class _Runner:
         foreign = self.model.program.foreign
         return Check(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, arena)
 
-    def _run(self, program: Program, known: Arrays, folder: Path) -> _Ran:
-        """Both builds of a program on one set of inputs, judged."""
-        given = [value.to_memory(value.integers(known[value.tensor])) for value in program.inputs]
+    def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
+        """The traced build on the first set of inputs and the untraced one on all, judged."""
+        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in program.inputs] for each in known]
         images = [build(program, self.bench, folder, self.model.path, traced) for traced in (True, False)]
-        traced, plain = (run_image(each.path, program, self.bench, [given], True) for each in images)
+        traced = run_image(images[0].path, program, self.bench, sets[:1], True)
+        plain = run_image(images[1].path, program, self.bench, sets, True)
         names = symbols(images[0].path)
-        memory = {value.buffer: array for value, array in zip(program.inputs, given, strict=True)}
+        memory = {value.buffer: array for value, array in zip(program.inputs, sets[0], strict=True)}
         verdicts = []
         for number, step in enumerate(program.steps):
             output = traced.outputs[0][number]
@@ -216,7 +234,7 @@ class _Runner:
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
-        return _Ran(tuple(verdicts), memory, images[1])
+        return _Ran(tuple(verdicts), plain.outputs, images[1])
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
     add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
     add("--seed", type=int, default=0, help="seed of random inputs and calibration data. Default: 0.")
+    add("--runs", type=int, default=4, help="sets of inputs for a whole model. Default: 4.")
     add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
     add("--trace", action="store_true", help="show every function that ran, callees under callers")
     for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
@@ -65,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
     boards = list(dict.fromkeys(_board(name) for name in args.target or ["cortex-m4"]))
     library = open_library(args.cmsis_nn)
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed)
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, max(args.runs, 1))
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         session = Session(library, options, Path(folder), args.timeout)
         session.run([path for path in (args.model, args.against) if path], boards, args.per_layer, args.strict)

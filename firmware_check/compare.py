@@ -65,7 +65,7 @@ class Comparison:
 
 
 def compare_checks(
-    models: tuple[Model, Model], checks: tuple[Check, Check], inputs: Arrays, strict: bool
+    models: tuple[Model, Model], checks: tuple[Check, Check], inputs: list[Arrays], strict: bool
 ) -> Comparison:
     """Hold one check against another."""
     before, after = checks
@@ -100,10 +100,12 @@ def _device_outputs(before: Check, after: Check) -> tuple[Differences, ...]:
     return tuple(compare(one, other) for one, other in zip(before.outputs, after.outputs, strict=True))
 
 
-def _host_outputs(models: tuple[Model, Model], inputs: Arrays) -> tuple[Differences, ...]:
+def _host_outputs(models: tuple[Model, Model], inputs: list[Arrays]) -> tuple[Differences, ...]:
     names = list(models[0].graph.outputs)
-    one, other = (model.reference.tensors(names, inputs) for model in models)
-    return tuple(_exactly(one[name], other[name]) for name in names)
+    one, other = ([model.reference.tensors(names, each) for each in inputs] for model in models)
+    return tuple(
+        _exactly(np.stack([each[name] for each in one]), np.stack([each[name] for each in other])) for name in names
+    )
 
 
 def _exactly(one: np.ndarray, other: np.ndarray) -> Differences:

@@ -37,7 +37,7 @@ class Session:
         models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
         if len(models) > 1:
             check_interfaces(models[0], models[1])
-        inputs = inputs_of(models[0], self._options.seed)
+        inputs = inputs_of(models[0], self._options.seed, self._options.runs)
         for bench in [Bench(board, self._library, self._seconds) for board in boards]:
             found = []
             for number, model in enumerate(models):
