@@ -55,9 +55,15 @@ class Image:
 
 def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool) -> Image:
     """Generate, compile and link a program into `folder`."""
-    board, library = bench.board, bench.library
     arena = plan(program, GUARD if traced else 0)
-    text = model_source(program, arena, board, library, title)
+    text = model_source(program, arena, bench.board, bench.library, title)
+    image = build_source(text, bench, folder, traced)
+    return Image(image, sizes(image), arena.size)
+
+
+def build_source(text: str, bench: Bench, folder: Path, traced: bool) -> Path:
+    """Compile and link generated C with the harness and what it calls of the library."""
+    board, library = bench.board, bench.library
     (folder / "model.c").write_text(text, encoding="utf-8")
     (folder / "link.ld").write_text(linker_script(board, STACK), encoding="utf-8")
     kernels = library.files_for({word for word in _WORD.findall(text) if library.has(word)})
@@ -68,7 +74,7 @@ def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool
     objects = [*compiler.compile_all(lasting, cache_folder()), *compiler.compile_all(passing, folder)]
     image = folder / ("traced.elf" if traced else "plain.elf")
     link(board.flags, objects, folder / "link.ld", image, wrapped)
-    return Image(image, sizes(image), arena.size)
+    return image
 
 
 def _sources(kernels: list[Path], folder: Path, traced: bool) -> tuple[Sources, Sources]:

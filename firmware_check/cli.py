@@ -1,4 +1,4 @@
-"""The command line: `python -m firmware_check MODEL [--against MODEL]`."""
+"""The command line: `python -m firmware_check MODEL [--against MODEL]`, `python -m firmware_check sweep`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ AGREES, DISAGREES, COULD_NOT = 0, 1, 2
 def main(argv: list[str]) -> int:
     """Run the check; 0 agrees, 1 disagrees, 2 could not run."""
     try:
+        if argv[:1] == ["sweep"]:
+            from firmware_check import sweep
+
+            return sweep.main(argv[1:])
         return _run(_parser().parse_args(argv))
     except FirmwareError as error:
         print(f"firmware_check: {error}", file=sys.stderr)
@@ -28,7 +32,7 @@ def main(argv: list[str]) -> int:
         return COULD_NOT
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that reports what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -37,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="firmware_check", description=__doc__, allow_abbrev=False)
+    parser = Parser(prog="firmware_check", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
     add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
@@ -64,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.strict and not args.against:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
-    boards = list(dict.fromkeys(_board(name) for name in args.target or ["cortex-m4"]))
+    boards = list(dict.fromkeys(board_named(name) for name in args.target or ["cortex-m4"]))
     library = open_library(args.cmsis_nn)
     options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, max(args.runs, 1))
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
@@ -93,7 +97,8 @@ def _write(path: str, text: str) -> None:
         raise FirmwareError(f"{path}: {error.strerror}") from None
 
 
-def _board(name: str) -> Board:
+def board_named(name: str) -> Board:
+    """The board for a CPU as the user names it; FirmwareError where QEMU has none."""
     try:
         cpu = parse_target(name).cpu
     except ValueError as error:

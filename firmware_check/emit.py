@@ -24,6 +24,11 @@ def model_source(program: Program, arena: Arena, board: Board, library: Library,
     return template.render(program=program, arena=arena, board=board, library=library, title=_comment(title))
 
 
+def sweep_source(kinds: list[str], library: Library, numbers: dict[str, int]) -> str:
+    """The translation unit that measures single calls of these kinds."""
+    return _environment().get_template("sweep.c.j2").render(kinds=kinds, library=library, **numbers)
+
+
 def thunks_source(functions: list[str]) -> str:
     """The assembly that the linker's --wrap sends calls of these functions through."""
     return _environment().get_template("thunks.S.j2").render(functions=functions)

@@ -38,6 +38,9 @@ void *scratch_take(int32_t size);
         result_of_call;                                                                                                \
     }))
 
+/* Counts of SysTick measured in this layer so far. */
+uint32_t measured(void);
+
 void measure_begin(void);
 void measure_end(void);
 

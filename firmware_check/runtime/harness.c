@@ -54,6 +54,11 @@ void measure_end(void)
     trace_stop();
 }
 
+uint32_t measured(void)
+{
+    return spent;
+}
+
 static void stop(const char *kind, uint32_t first, uint32_t second)
 {
     report_begin(kind);
