@@ -207,3 +207,44 @@ def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "the model does not fit the board: region `FLASH' overflowed by" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
+    from onnxlint_cmsis.cmsis_nn.cost import cost
+    from onnxlint_cmsis.cmsis_nn.releases import parse_target
+    from onnxlint_cmsis.types import Dims, KernelCall, Pair
+
+    done = check("sweep", "--kind", "dw", "--every", "5", "--target", "cortex-m4", folder=tmp_path)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 12
+    for row in rows:
+        call = KernelCall(
+            "depthwise_s8", Dims(row["n"], row["h"], row["w"], row["in_c"]),
+            Dims(1, row["kh"], row["kw"], row["out_c"]), Dims(row["n"], row["out_h"], row["out_w"], row["out_c"]),
+            padding=(pad := Pair(row["pad_h"], row["pad_w"])), pad_after=pad, ch_mult=row["ch_mult"],
+        )  # fmt: skip
+        predicted = cost(call, parse_target("cortex-m4", "4.0.0"))
+        assert predicted is not None
+        assert abs(row["instructions"] - predicted) <= max(0.05 * predicted, 200), row
+
+
+VECTORS = ROOT.parent / "shared" / "vectors" / "cost" / "v4.0.0-dsp.jsonl.gz"
+
+
+@pytest.mark.skipif(not VECTORS.is_file(), reason="needs the cost vectors in a folder `shared` beside the project")
+def test_a_sweep_agrees_with_the_recorded_rows() -> None:
+    """To 1 %, or to the few instructions a call by which the code around it differs."""
+    import gzip
+
+    recorded = [json.loads(line) for line in gzip.decompress(VECTORS.read_bytes()).splitlines()]
+    done = check("sweep", "--like", str(VECTORS), "--every", "10", "--target", "cortex-m4")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) > 300
+    shape = [name for name in rows[0] if name not in ("instructions", "reps", "version", "isa")]
+    known = {tuple(row[name] for name in shape): row for row in recorded}
+    for row in rows:
+        before = known[tuple(row[name] for name in shape)]
+        assert set(row) == set(before)
+        assert (row["version"], row["isa"]) == (before["version"], before["isa"])
+        gap = abs(row["instructions"] - before["instructions"])
+        assert gap <= max(0.01 * before["instructions"], 30), row
