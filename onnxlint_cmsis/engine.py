@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis import codes, suppress
 from onnxlint_cmsis.onnx_graph.errors import ModelError
@@ -26,19 +26,18 @@ _ERRORS = {
 _PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
-@dataclass(frozen=True, eq=False)
-class FileReport:
+class FileReport(NamedTuple):
     """What the linter says about one file."""
 
     path: str
     """File as the user named it."""
     findings: tuple[Finding, ...]
     """Findings that remain after selection and suppression, in file order."""
-    readable: bool = True
+    readable: bool
     """False where the file could not be analysed at all."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     """What the analysis took for granted, for the reader."""
-    statistics: dict[str, int] = field(default_factory=dict)
+    statistics: dict[str, int]
     """Counts: nodes, layers, suppressed findings and the uses of each configured suppression."""
 
 
@@ -55,7 +54,7 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     lowered = lower(graph, settings.assume)
     found = [*_problems(graph), *_layer_findings(graph, lowered, settings)]
     report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
-    return replace(report, notes=_notes(lowered, settings))
+    return report._replace(notes=_notes(lowered, settings))
 
 
 def _report(

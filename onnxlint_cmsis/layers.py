@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.types import Dims, Size
+from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.subject import Model
     from onnxlint_cmsis.cmsis_nn.route import Route
-    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.dims.result import Dimensions
+    from onnxlint_cmsis.lower.layer import Channel, Layer
     from onnxlint_cmsis.settings import Settings
     from onnxlint_cmsis.types import Target
 
@@ -56,10 +57,23 @@ def _sizes(dims: Dims) -> list[Size]:
 
 
 def _classes(model: Model, layer: Layer) -> dict[str, str]:
-    """Class of each channel count: `12 COUPLED #3`."""
+    """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
     found = {}
     for variable, channel in layer.channels.items():
-        group = model.dimensions.class_of(channel.tensor, channel.axis)
-        if group is not None:
-            found[variable] = f"{group.size} {group.freedom.value} #{group.id}"
+        text = _class_text(model.dimensions, layer, variable, channel)
+        if text:
+            found[variable] = text
     return found
+
+
+def _class_text(dimensions: Dimensions, layer: Layer, variable: str, channel: Channel) -> str:
+    group = dimensions.class_of(channel.tensor, channel.axis)
+    if variable == "ch_mult":
+        group = dimensions.multiplier_class(layer.node.index)
+    if group is not None:
+        return f"{group.size} {group.freedom.value} #{group.id}"
+    if variable == "ch_mult" or dimensions.axes(channel.tensor) is None:
+        return ""
+    groups = [dimensions.class_with_id(leaf) for leaf in dimensions.leaves(channel.tensor, channel.axis)]
+    parts = [f"{group.freedom.value} #{group.id}" for group in groups if group is not None]
+    return f"{dimensions.channel_text(channel.tensor, channel.axis)}: {', '.join(parts) or Freedom.LOCKED.value}"

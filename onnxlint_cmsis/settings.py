@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from onnxlint_cmsis.globs import Glob
 from onnxlint_cmsis.types import Level, Target
 
 
-@dataclass(frozen=True)
-class Suppression:
+class Suppression(NamedTuple):
     """Findings that someone has accepted, in the configuration or inside the model."""
 
     rule: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
@@ -33,8 +34,7 @@ class Freedom(str, Enum):
     LOCKED = "LOCKED"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A CPU with one CMSIS-NN release and one compiler."""
 
     cpu: str
@@ -52,8 +52,7 @@ class Target:
         return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where in CMSIS-NN's C source a statement about it can be read."""
 
     release: str
@@ -70,8 +69,7 @@ class Source:
         return f"CMSIS-NN {self.release} {place} {self.function}"
 
 
-@dataclass(frozen=True)
-class Dims:
+class Dims(NamedTuple):
     """`cmsis_nn_dims`: n, h, w, c."""
 
     n: Size
@@ -84,8 +82,7 @@ class Dims:
     """Channels."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Two sizes of the spatial plane (`cmsis_nn_tile`)."""
 
     h: Size
@@ -94,8 +91,7 @@ class Pair:
     """Along the width."""
 
 
-@dataclass(frozen=True)
-class KernelCall:
+class KernelCall(NamedTuple):
     """One ONNX layer in CMSIS-NN's own terms.
 
     `variables()` names every number the way the conditions do (`input_dims.c`, `stride.w`, `ch_mult`).
@@ -137,8 +133,7 @@ class KernelCall:
         return names
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """Where in a model a finding is."""
 
     path: str
@@ -157,8 +152,7 @@ class Location:
     """Bytes of the node in the file; -1 where unknown."""
 
 
-@dataclass(frozen=True)
-class Resize:
+class Resize(NamedTuple):
     """A channel count within reach of a better kernel, and whether it may change."""
 
     variable: str

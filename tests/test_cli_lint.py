@@ -295,7 +295,9 @@ def test_every_command_has_help(capsys):
 def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(
-        engine, "lint_file", lambda path, settings, _data: seen.append(settings) or engine.FileReport(path, ())
+        engine,
+        "lint_file",
+        lambda path, settings, _data: seen.append(settings) or engine.FileReport(path, (), True, (), {}),
     )
     lint(
         capsys,

@@ -180,8 +180,8 @@ def test_a_bad_baseline_is_a_usage_error(project, capsys, text, says):
 
 def test_fingerprints_survive_what_does_not_change_the_finding():
     before = routing_miss()
-    moved = replace(before, location=replace(before.location, offset=999, length=1, path="elsewhere.onnx"))
-    retrained = replace(moved, resize=replace(before.resize, have=20, want=24), message="other", targets=())
+    moved = replace(before, location=before.location._replace(offset=999, length=1, path="elsewhere.onnx"))
+    retrained = replace(moved, resize=before.resize._replace(have=20, want=24), message="other", targets=())
     assert identity(before) == identity(moved) == identity(retrained)
 
 
@@ -190,11 +190,11 @@ def test_fingerprints_tell_findings_apart():
     place, resize = base.location, base.resize
     others = [
         replace(base, code="CNN103"),
-        replace(base, location=replace(place, node="Conv_2")),
-        replace(base, location=replace(place, graph="If_0")),
-        replace(base, location=replace(place, tensor="y")),
-        replace(base, resize=replace(resize, variable="ch_mult")),
-        replace(base, location=replace(place, node="", graph="Conv_1")),
+        replace(base, location=place._replace(node="Conv_2")),
+        replace(base, location=place._replace(graph="If_0")),
+        replace(base, location=place._replace(tensor="y")),
+        replace(base, resize=resize._replace(variable="ch_mult")),
+        replace(base, location=place._replace(node="", graph="Conv_1")),
     ]
     assert len({identity(each) for each in [base, *others]}) == len(others) + 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -18,14 +17,14 @@ LINE = KernelCall("convolve_s8", Dims(1, 1, 32, 8), Dims(8, 1, 3, 8), Dims(1, 1,
 
 
 def test_what_is_unknown_and_not_needed_does_not_matter() -> None:
-    call = replace(LINE, input_dims=Dims(None, 8, 32, 8), output_dims=Dims(None, 8, None, 8))
+    call = LINE._replace(input_dims=Dims(None, 8, 32, 8), output_dims=Dims(None, 8, None, 8))
     found = route(call, M55)
     assert (found.kernel, found.status, found.undecided) == ("arm_convolve_s8", 0, frozenset())
     assert found.buffer_size == 4 * 32
 
 
 def test_what_is_unknown_and_needed_is_named() -> None:
-    found = route(replace(LINE, input_dims=Dims(1, None, 32, 8)), M55)
+    found = route(LINE._replace(input_dims=Dims(1, None, 32, 8)), M55)
     assert (found.kernel, found.chain, found.effective, found.status) == ("", (), "", None)
     assert found.undecided == {"input_dims.h"}
     assert found.candidates == ("arm_convolve_1_x_n_s8", "arm_convolve_s8")
@@ -33,11 +32,11 @@ def test_what_is_unknown_and_needed_is_named() -> None:
 
 
 def test_an_unknown_width_leaves_the_status_open_but_not_the_kernel() -> None:
-    found = route(replace(LINE, input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), M55)
+    found = route(LINE._replace(input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), M55)
     assert (found.kernel, found.chain, found.status) == ("arm_convolve_1_x_n_s8", ("arm_convolve_1_x_n_s8",), None)
     assert found.undecided == {"input_dims.w", "output_dims.w"}
     assert "conv-1xn-wrong-values" in [row.id for row in found.open_hazards]
-    on_m4 = route(replace(LINE, input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), parse_target("m4"))
+    on_m4 = route(LINE._replace(input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), parse_target("m4"))
     assert (on_m4.effective, on_m4.status) == ("arm_convolve_s8", 0)
 
 
@@ -47,7 +46,7 @@ def test_a_decided_route_is_the_route_of_every_size(hidden: str) -> None:
         dims = Dims(1, height, width, channels)
         call = KernelCall("convolve_s8", dims, Dims(4, 1, 3, channels), Dims(1, height, width, 4), padding=Pair(0, 1))
         full, target = route(call, parse_target(cpu)), parse_target(cpu)
-        open_ = route(replace(call, input_dims=replace(dims, **{hidden: None})), target)
+        open_ = route(call._replace(input_dims=dims._replace(**{hidden: None})), target)
         assert open_.kernel in ("", full.kernel)
         assert full.kernel in open_.candidates
         assert open_.status in (None, full.status)

@@ -122,7 +122,7 @@ def test_a_pad_of_zeros_is_folded() -> None:
         """<ir_version: 8, opset_import: ["" : 13]>
         g (float[1,2,8,8] x) => (float[1,4,8,8] y)
         <int64[8] p = {0,0,1,2,0,0,1,0}, float[4,2,3,3] w = {0}>
-        { padded = Pad(x, p)  y = Conv(padded, w) }""".replace("= {0}>", f"= {{{','.join(['0'] * 72)}}}>")
+        { padded = Pad(x, p)  y = Conv(padded, w) }"""
     )
     layer = only(model)
     assert layer.call.input_dims == Dims(1, 8, 8, 2)
@@ -216,3 +216,14 @@ def test_pooled_sizes_are_those_of_onnx(size, kernel, stride, pads, ceil) -> Non
     call = only(model).call
     assert call.entry == "max_pool_s8"
     assert [call.output_dims.h, call.output_dims.w] == [dim.dim_value for dim in inferred.dim[2:]]
+
+
+def test_what_is_computed_from_constants_alone_is_no_layer() -> None:
+    source = """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 4] x) => (float[1, 6] y) <float[2, 3] a = {0}, float[2, 3] b = {0}> {
+            w = Concat<axis = 0>(a, b)
+            y = MatMul(x, w)
+        }
+    """
+    assert only(text(source)).node.op_type == "MatMul"

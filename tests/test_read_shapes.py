@@ -64,6 +64,18 @@ def test_given_sizes():
     assert graph.shape("y") == (2, 8, 14, 14)
 
 
+def test_a_name_without_a_letter_is_no_size_of_its_own():
+    graph = read(
+        model([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["N", 3, "?", "?"])], [value("y", None)]),
+        input_shapes={"x": (1, 3, 48, 192)},
+    )
+    assert graph.shape("y") == (1, 3, 48, 192)
+
+
+def test_a_batch_stated_as_minus_one_is_one():
+    assert relu(-1, 3) == (1, 3)
+
+
 def test_given_sizes_may_stay_symbolic():
     graph = run(
         [helper.make_node("Relu", ["x"], ["y"])], [value("x", ["N", "C", "H"])], input_shapes={"x": (None, 3, None)}

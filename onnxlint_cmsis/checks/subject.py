@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.lower.layer import Layer
@@ -32,8 +32,7 @@ class Model:
         return analyse(self.graph)
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(NamedTuple):
     """One layer on one target."""
 
     model: Model
@@ -82,7 +81,7 @@ class Subject:
 
 def with_resize(finding: Finding, change: Resize, wanted: str) -> Finding:
     """The finding with the channel count it asks for; its location names the tensor that carries it."""
-    location = replace(finding.location, tensor=change.tensor)
+    location = finding.location._replace(tensor=change.tensor)
     return replace(finding, resize=change, wanted=wanted, location=location)
 
 

@@ -20,7 +20,7 @@ def undecided_finding(graph: Graph, layers: set[str], sizes: set[str]) -> Findin
     """Make the one finding of a model: how many layers are open, for want of which sizes, and what to give."""
     names = sorted(layers)
     listed = ", ".join(f"'{name}'" for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    wanting = f" for want of {', '.join(sorted(sizes))}" if sizes else ""
+    wanting = f" for want of {', '.join(sorted(sizes) or ['the rank of an operand'])}"
     text = f"{len(names)} layers cannot be decided{wanting}: {listed}."
     inputs = [_input(graph, name) for name in graph.inputs if _symbolic(graph, name)]
     if inputs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import Route, route
@@ -62,7 +61,7 @@ def _target(record: Mapping[str, object], default: Target) -> Target:
         return parse_isa(_text(record, "isa", ""), release, compiler)
     if record.get("cpu") is not None:
         return parse_target(_text(record, "cpu", ""), release, compiler)
-    return replace(parse_isa(default.isa.value, release, compiler), cpu=default.cpu)
+    return parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
 
 
 def _text(record: Mapping[str, object], name: str, default: str) -> str:

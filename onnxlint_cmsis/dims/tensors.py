@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from onnxlint_cmsis.dims.unify import unify
 from onnxlint_cmsis.dims.variables import Dimension, Variables, size_of
+from onnxlint_cmsis.onnx_graph.derived import derived_values
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Size
 
@@ -27,7 +28,7 @@ class Tensors:
         self.tensors: dict[str, Axes] = {}
         self.uses: dict[tuple[int, int], Axes] = {}
         """Axes of constant vectors, by node and input."""
-        self.derived: set[str] = set()
+        self.derived = derived_values(graph)
         """Tensors computed from constants alone."""
 
     def enter(self, node: Node) -> None:

@@ -7,11 +7,6 @@ from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.dims.sizes import follow, pin_elements
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
-RUN_TIME_SOURCES = frozenset(
-    {"If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
-)
-"""Operators whose output is no constant even if all their inputs are."""
-
 
 def walk(graph: Graph) -> Context:
     """Tie, pin and bind every axis of the graph."""
@@ -40,14 +35,7 @@ def _apply(node: Node, context: Context) -> None:
         for name in node.inputs:
             pin_elements(context, name, str(reason))
     follow(node, context)
-    inputs = [name for name in node.inputs if name]
-    if inputs and node.op_type not in RUN_TIME_SOURCES and all(_constant(name, context) for name in inputs):
-        context.derived.update(filter(None, node.outputs))
 
 
 def _unknown(node: Node, _context: Context) -> None:
     raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
-
-
-def _constant(name: str, context: Context) -> bool:
-    return name in context.graph.constants or name in context.derived

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type
@@ -32,7 +30,7 @@ def lower_convolution(graph: Graph, node: Node, assume: str) -> Layer | str:
     kind, assumed = data_type(graph, tensor, weights, assume)
     depthwise = groups > 1 and groups == shape[1]
     call = _call(plane, shape, filter_shape, groups, depthwise)
-    call = replace(call, entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
+    call = call._replace(entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
     channels = {"input_dims.c": Channel(weights, 1, groups), "output_dims.c": Channel(weights, 0)}
     if depthwise:
         channels = {"input_dims.c": Channel(tensor, 1), "output_dims.c": Channel(weights, 0)}

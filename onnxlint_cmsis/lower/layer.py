@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from onnxlint_cmsis.onnx_graph.graph import Node
 from onnxlint_cmsis.types import Dims, KernelCall
@@ -11,8 +12,7 @@ UNDECIDED = "the rank of its input or weights is unknown"
 """Reason of a node that cannot be lowered for want of a shape, not of a kernel."""
 
 
-@dataclass(frozen=True, eq=False)
-class Channel:
+class Channel(NamedTuple):
     """Where a channel count of a call lives in the model."""
 
     tensor: str
@@ -53,19 +53,18 @@ class Layer:
         if variable == "output_dims.c":
             return _with_output(call, size, depthwise)
         if variable == "ch_mult":
-            return replace(_with_output(call, (dims.c or 0) * size, depthwise), ch_mult=size)
+            return _with_output(call, (dims.c or 0) * size, depthwise)._replace(ch_mult=size)
         if variable != "input_dims.c":
             raise ValueError(f"{variable} is not a channel count; use input_dims.c, output_dims.c or ch_mult")
-        call = replace(call, input_dims=replace(dims, c=size))
+        call = call._replace(input_dims=dims._replace(c=size))
         if depthwise:
             return _with_output(call, size * (call.ch_mult or 1), depthwise)
         if call.entry.startswith("fully_connected"):
-            return replace(call, filter_dims=replace(call.filter_dims, n=size))
-        return replace(call, filter_dims=replace(call.filter_dims, c=size // self.groups))
+            return call._replace(filter_dims=call.filter_dims._replace(n=size))
+        return call._replace(filter_dims=call.filter_dims._replace(c=size // self.groups))
 
 
-@dataclass(frozen=True, eq=False)
-class Lowered:
+class Lowered(NamedTuple):
     """All layers of a model, and what could not be lowered."""
 
     layers: tuple[Layer, ...]
@@ -77,11 +76,11 @@ class Lowered:
 
 
 def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:
-    filter_dims = replace(call.filter_dims, c=size) if depthwise else _filter_with_output(call, size)
-    return replace(call, output_dims=replace(call.output_dims, c=size), filter_dims=filter_dims)
+    filter_dims = call.filter_dims._replace(c=size) if depthwise else _filter_with_output(call, size)
+    return call._replace(output_dims=call.output_dims._replace(c=size), filter_dims=filter_dims)
 
 
 def _filter_with_output(call: KernelCall, size: int) -> Dims:
     if call.entry.startswith("fully_connected"):
-        return replace(call.filter_dims, c=size)
-    return replace(call.filter_dims, n=size)
+        return call.filter_dims._replace(c=size)
+    return call.filter_dims._replace(n=size)

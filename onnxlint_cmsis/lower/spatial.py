@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnxlint_cmsis.lower.quantization import is_quantize
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Pair, Size
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
+class Window(NamedTuple):
     """A sliding window, height and width; a one-dimensional layer has height 1, as in `arm_convolve_1_x_n_s8`."""
 
     size: Pair
@@ -29,8 +28,7 @@ class Window:
     """Output plane."""
 
 
-@dataclass(frozen=True, eq=False)
-class Folded:
+class Folded(NamedTuple):
     """Padding taken over from Pad nodes in front of a layer."""
 
     source: str

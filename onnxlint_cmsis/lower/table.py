@@ -8,6 +8,7 @@ from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
 from onnxlint_cmsis.lower.layer import Layer, Lowered
 from onnxlint_cmsis.lower.other import lower_elementwise, lower_plain, lower_pool
+from onnxlint_cmsis.onnx_graph.derived import derived_values
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 Rule = Callable[[Graph, Node, str], "Layer | str | None"]
@@ -50,15 +51,16 @@ INTEGER_SHAPES = frozenset({"int64", "int32", "bool"})
 
 
 def lower(graph: Graph, assume: str = "s8") -> Lowered:
-    """Lower every node that has a form in CMSIS-NN, in file order.
+    """Lower every node that has a form in CMSIS-NN and depends on the input, in file order.
 
     `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`.
     """
     layers: list[Layer] = []
     unsupported: list[tuple[Node, str]] = []
+    derived = derived_values(graph)
     for node in graph.nodes:
         rule = LOWERINGS.get((node.domain, node.op_type))
-        if rule is None or not _complete(node) or _is_shape_arithmetic(graph, node):
+        if rule is None or not _complete(node) or _is_shape_arithmetic(graph, node) or node.outputs[0] in derived:
             continue
         result = rule(graph, node, assume)
         if isinstance(result, Layer):

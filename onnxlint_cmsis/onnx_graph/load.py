@@ -51,8 +51,8 @@ def load(
 def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: bytes | None) -> Graph:
     document = Document(name, open_buffer(name) if data is None else data)
     stripped = document.stripped
-    apply_input_shapes(document.model, input_shapes)
     forget_impossible_dims(document.model, document.problems)
+    apply_input_shapes(document.model, input_shapes)
     calls = stripped.nodes, stripped.functions
     expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
     flattener = Flattener(document, infer(document.model), expanded)

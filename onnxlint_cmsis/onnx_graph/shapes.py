@@ -54,13 +54,18 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
 
 
 def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
-    """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once."""
+    """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once.
+
+    Names without a letter or digit go too: exporters write `?` for every size they do not know, not for one size.
+    """
     wrong: list[str] = []
     size = 0
     for graph in all_graphs(model.graph):
         for values in (graph.input, graph.output, graph.value_info):
             for value in values:
                 for dim in value.type.tensor_type.shape.dim:
+                    if dim.dim_param and not any(map(str.isalnum, dim.dim_param)):
+                        dim.ClearField("dim_param")
                     if not 0 <= dim.dim_value <= MAX_DIM:
                         size = size or dim.dim_value
                         wrong.append(value.name)

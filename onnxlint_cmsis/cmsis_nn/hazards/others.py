@@ -102,7 +102,7 @@ HAZARDS = (
             "Source/NNSupportFunctions/arm_nn_lstm_step_s8.c", "arm_nn_lstm_step_s8", {"6.0.0": 0, "7.0.0": 0}
         ),
         when=TRUE,
-        evidence="reported upstream (pull request 181, further fix 219) and read in the source of both releases",
+        evidence="reported upstream (pull request 181, further fix 219) and read in the source of 6.0.0 and 7.0.0",
         what="The cell gate is multiplied by the forget gate instead of the input gate.",
     ),
     _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),

@@ -1,0 +1,21 @@
+"""Values that are the same in every run: constants, and what is computed from constants alone."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.onnx_graph.graph import Graph
+
+RUN_TIME_SOURCES = frozenset(
+    {"If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
+)
+"""Operators whose output is no constant even if all their inputs are."""
+
+
+def derived_values(graph: Graph) -> set[str]:
+    """Outputs of the nodes that compute from constants alone, whatever their size; constants themselves excluded."""
+    derived: set[str] = set()
+    for node in graph.nodes:
+        inputs = [name for name in node.inputs if name]
+        known = all(name in graph.constants or name in derived for name in inputs)
+        if inputs and known and node.op_type not in RUN_TIME_SOURCES:
+            derived.update(filter(None, node.outputs))
+    return derived
