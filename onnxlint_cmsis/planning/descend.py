@@ -30,9 +30,7 @@ def _pairs(problem: Problem) -> Iterator[tuple[int, ...]]:
 class _Search:
     """The sizes so far, their totals, and the factors of each variable."""
 
-    def __init__(
-        self, problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes
-    ) -> None:
+    def __init__(self, problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes) -> None:
         self.sizes = sizes
         self._problem, self._levels, self._ceilings = problem, levels, ceilings
         self._totals = problem.totals(sizes)

@@ -1,0 +1,172 @@
+"""From a model and a policy to the sizes its classes should have, and why nothing changes where nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.candidates import domains_of
+from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses
+from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.policies import POLICIES, Policy
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.problem import Level, Problem, Sizes, components
+from onnxlint_cmsis.planning.solve import solve
+from onnxlint_cmsis.planning.view import View
+from onnxlint_cmsis.types import Freedom
+
+
+class Decision(NamedTuple):
+    """The sizes that a policy asks for."""
+
+    sizes: Sizes
+    """New size of every class that changes."""
+    before: Count
+    """What the model measures."""
+    repaired: Count
+    """What it measures with nothing but its hazards repaired; as before where there are none to repair."""
+    after: Count
+    """What it measures with `sizes`."""
+    best: Count
+    """What it would measure if --min-gain were 0."""
+
+    @property
+    def repairs(self) -> bool:
+        """Whether hazards go away."""
+        return sum(self.after.hazards) < sum(self.before.hazards)
+
+
+def decide(
+    view: View, prices: Prices, options: FixOptions, live: Mapping[int, int], refused: Mapping[int, str]
+) -> Decision:
+    """Choose the size of every class that is not LOCKED and not refused.
+
+    `live` has the number of lanes that must stay, for the classes where it is less than the size.
+    """
+    policy = POLICIES[options.policy]
+    movable = movable_classes(view, refused)
+    domains = domains_of(view, prices, movable, live, options, policy)
+    misses = misses_in(view, prices) if policy.name == "route" else no_misses
+    factors = factors_of(view, prices, domains, options.align, misses)
+    problem = Problem(domains, factors)
+    return _Choice(problem, Layout(len(prices.targets)), policy, options).decision(_growth(problem, live, options))
+
+
+def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
+    """Classes whose size may change, by id."""
+    return {
+        group.id: group
+        for group in view.dimensions.classes
+        if group.freedom is not Freedom.LOCKED and group.id not in refused
+    }
+
+
+def _growth(problem: Problem, live: Mapping[int, int], options: FixOptions) -> int | None:
+    """Bytes that the constants may grow by.
+
+    Counted from the model with its live lanes alone, so that what an earlier fix added counts again.
+    """
+    if options.budget is None:
+        return None
+    layout_bytes = -1  # the last measure
+    least = {leaf: min(live.get(leaf, sizes[0]), sizes[0]) for leaf, sizes in problem.domains.items()}
+    have, bare = problem.totals(problem.present), problem.totals(least)
+    return max(0, options.budget - (have[layout_bytes] - bare[layout_bytes])) if have else 0
+
+
+class _Choice:
+    """One decision in the making, part by part."""
+
+    def __init__(self, problem: Problem, layout: Layout, policy: Policy, options: FixOptions) -> None:
+        self._problem, self._layout, self._policy, self._options = problem, layout, policy, options
+        self._levels = policy.objective(layout)
+
+    def decision(self, growth: int | None) -> Decision:
+        """The sizes of all parts; `growth` bounds the bytes that all of them add."""
+        parts = components(self._problem)
+        chosen = self._chosen(parts, None)
+        if growth is not None and self._grown(chosen) > growth:
+            chosen = self._chosen(self._in_order(parts, chosen), growth)
+        repaired = _merged(base for base, _ in chosen)
+        best = _merged(final for _, final in chosen)
+        final = best if self._worth_it(repaired, best) else repaired
+        present = self._problem.present
+        changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
+        return Decision(changed, *(self._count(sizes) for sizes in (present, repaired, final, best)))
+
+    def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
+        """For each part its sizes with hazards repaired, and its best ones."""
+        chosen = []
+        for part in parts:
+            base = self._repaired(part, growth)
+            final = self._best(part, base, growth)
+            chosen.append((base, final))
+            if growth is not None:
+                growth -= max(0, self._bytes(part, final) - self._bytes(part, part.present))
+        return chosen
+
+    def _repaired(self, part: Problem, growth: int | None) -> Sizes:
+        """Present sizes, but for the classes of layers with hazards where other sizes have fewer."""
+        present = part.present
+        hazardous = {
+            variable
+            for factor in part.factors
+            if any(self._layout.read(factor.measure(tuple(present[one] for one in factor.scope))).hazards)
+            for variable in factor.scope
+        }
+        if not hazardous:
+            return present
+        domains = {leaf: sizes if leaf in hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
+        narrow = part._replace(domains=domains)
+        found = solve(narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded)
+        before, after = (self._layout.read(part.totals(sizes)) for sizes in (present, found))
+        return found if sum(after.hazards) < sum(before.hazards) else present
+
+    def _best(self, part: Problem, base: Sizes, growth: int | None) -> Sizes:
+        """The best sizes that are worse than `base` on no target."""
+        domains = {leaf: (base[leaf], *(s for s in sizes if s != base[leaf])) for leaf, sizes in part.domains.items()}
+        ceilings = self._ceilings(part, base, growth, gain=self._policy.must_gain)
+        return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded)
+
+    def _ceilings(self, part: Problem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
+        totals = part.totals(base)
+        places = [*self._layout.hazards, *(self._layout.instructions if gain else ())]
+        found = {place: totals[place] for place in places if totals}
+        if growth is not None and totals:
+            bound = part.totals(part.present)[self._layout.bytes] + growth
+            found[self._layout.bytes] = max(bound, totals[self._layout.bytes])
+        return found
+
+    def _worth_it(self, base: Sizes, best: Sizes) -> bool:
+        """Tell whether the gain reaches --min-gain, where the policy asks for one."""
+        if not self._policy.must_gain:
+            return True
+        before, after = self._count(base), self._count(best)
+        least = sum(before.instructions) * self._options.min_gain / 100
+        return sum(before.instructions) - sum(after.instructions) >= max(least, 1)
+
+    def _in_order(self, parts: Sequence[Problem], chosen: Sequence[tuple[Sizes, Sizes]]) -> list[Problem]:
+        """Parts with repairs first, then by the instructions they gain."""
+
+        def key(pair: tuple[Problem, tuple[Sizes, Sizes]]) -> tuple[int, int]:
+            part, (_, final) = pair
+            before, after = (self._layout.read(part.totals(sizes)) for sizes in (part.present, final))
+            return sum(after.hazards) - sum(before.hazards), sum(after.instructions) - sum(before.instructions)
+
+        return [part for part, _ in sorted(zip(parts, chosen, strict=True), key=key)]
+
+    def _grown(self, chosen: Sequence[tuple[Sizes, Sizes]]) -> int:
+        final = _merged(sizes for _, sizes in chosen)
+        return self._count(final).bytes - self._count(self._problem.present).bytes
+
+    def _bytes(self, part: Problem, sizes: Sizes) -> int:
+        return self._layout.read(part.totals(sizes)).bytes
+
+    def _count(self, sizes: Sizes) -> Count:
+        return self._layout.read(self._problem.totals(sizes))
+
+
+def _merged(parts: Iterable[Sizes]) -> Sizes:
+    return {leaf: size for part in parts for leaf, size in part.items()}

@@ -1,0 +1,140 @@
+"""The factors of a model: what its layers, its stored constants and its classes measure at other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.dims.axes import Axis, leaves, resized
+from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.planning.price import Price, Prices
+from onnxlint_cmsis.planning.problem import Factor, Measures
+from onnxlint_cmsis.planning.sites import Channels, Site
+from onnxlint_cmsis.planning.view import View
+
+BITS = {"int4": 4, "uint4": 4, "bool": 8, "bfloat16": 16}
+"""Bits of the element types whose name does not end with them."""
+
+Misses = Callable[[Site, Channels, tuple[Price, ...]], int]
+"""Routing conditions that a layer with these channel counts misses."""
+
+
+def factors_of(
+    view: View, prices: Prices, variables: Collection[int], align: int, misses: Misses
+) -> tuple[Factor, ...]:
+    """Every factor of a model over the classes that may change; those without any are constant."""
+    layout = Layout(len(prices.targets))
+    chosen = frozenset(variables)
+    return (
+        *(_layer(site, prices, layout, chosen, align, misses) for site in view.sites),
+        *(_fixed(prices.of(layer.call), layout) for layer in view.others),
+        *_constants(view, layout, chosen),
+        *(_blind(leaf, view.dimensions.classes[leaf].size, layout) for leaf in sorted(chosen & view.blind.keys())),
+    )
+
+
+def no_misses(_site: Site, _channels: Channels, _prices: tuple[Price, ...]) -> int:
+    """For policies that ask for no route."""
+    return 0
+
+
+def misses_in(view: View, prices: Prices) -> Misses:
+    """Count the routing checks that a layer would satisfy with other channel counts, or satisfies now, and misses."""
+    model = Model(view.graph)
+    wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
+    for site in view.sites:
+        for place, (target, price) in enumerate(zip(prices.targets, prices.of(site.layer.call), strict=True)):
+            subject = Subject(model, site.layer, target, price.route)
+            wanted[site.layer.node.index, place] = tuple(
+                check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject)
+            )
+
+    def count(site: Site, _channels: Channels, prices: tuple[Price, ...]) -> int:
+        return sum(
+            not check.satisfied(price.route)
+            for place, price in enumerate(prices)
+            for check in wanted[site.layer.node.index, place]
+        )
+
+    return count
+
+
+def _wanted(check: RoutingCheck, subject: Subject) -> bool:
+    """Tell whether the check's kernels run now, or would with other channel counts and do other work."""
+    if check.satisfied(subject.route):
+        return True
+    if not check.misses(subject):
+        return False
+    reached = next(check.reach(subject), None)
+    return reached is not None and reached.route.effective not in ("", subject.route.effective)
+
+
+def _layer(site: Site, prices: Prices, layout: Layout, chosen: frozenset[int], align: int, misses: Misses) -> Factor:
+    scope = tuple(leaf for leaf in site.leaves if leaf in chosen)
+    present = prices.of(site.layer.call)
+
+    @lru_cache(maxsize=None)
+    def at(channels: Channels) -> Measures:
+        found = prices.at(site, channels)
+        unknown = [
+            new.instructions is None and old.instructions is not None for new, old in zip(found, present, strict=True)
+        ]
+        return layout.row(
+            Count(
+                hazards=tuple(price.hazards for price in found),
+                instructions=tuple(map(_instructions, found, present)),
+                blind=sum(unknown),
+                misses=misses(site, channels, found),
+                unaligned=sum(size % align != 0 for size in channels),
+            )
+        )
+
+    def measure(sizes: tuple[int, ...]) -> Measures:
+        channels = site.channels(dict(zip(scope, sizes, strict=True)))
+        return layout.row(Count()) if channels is None else at(channels)
+
+    return Factor(scope, measure)
+
+
+def _instructions(new: Price, old: Price) -> int:
+    """A layer of unknown cost takes no part; one that enters a kernel of unknown cost neither gains nor loses."""
+    if old.instructions is None:
+        return 0
+    return old.instructions if new.instructions is None else new.instructions
+
+
+def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
+    hazards = tuple(price.hazards for price in present)
+    row = layout.row(Count(hazards, tuple(price.instructions or 0 for price in present)))
+    return Factor((), lambda _sizes: row)
+
+
+def _constants(view: View, layout: Layout, chosen: frozenset[int]) -> Iterator[Factor]:
+    """Bytes of each stored constant along a class that may change."""
+    for name, constant in view.graph.constants.items():
+        axes = view.dimensions.axes(name) or ()
+        scope = tuple(dict.fromkeys(leaf for axis in axes for leaf in leaves(axis) if leaf in chosen))
+        if scope:
+            yield _constant(axes, scope, _bits(constant.elem_type), layout)
+
+
+def _constant(axes: tuple[Axis, ...], scope: tuple[int, ...], bits: int, layout: Layout) -> Factor:
+    def measure(sizes: tuple[int, ...]) -> Measures:
+        at, elements = dict(zip(scope, sizes, strict=True)), 1
+        for axis in axes:
+            elements *= resized(axis, at) or 0
+        return layout.row(Count(bytes=(elements * bits + 7) // 8))
+
+    return Factor(scope, measure)
+
+
+def _bits(elem_type: str) -> int:
+    digits = elem_type.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return BITS.get(elem_type) or (int(digits) if digits.isdecimal() else 8)
+
+
+def _blind(leaf: int, have: int, layout: Layout) -> Factor:
+    return Factor((leaf,), lambda sizes: layout.row(Count(blind=max(0, sizes[0] - have))))

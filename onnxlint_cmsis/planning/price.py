@@ -1,0 +1,51 @@
+"""What a layer at given channel counts is worth on every target: known hazards and predicted instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.planning.sites import Channels, Site
+from onnxlint_cmsis.types import KernelCall, Target
+
+Cost = Callable[[KernelCall, Target], "int | None"]
+"""Predicted instructions of a call on a target, None where nothing is known."""
+
+
+class Price(NamedTuple):
+    """One layer on one target."""
+
+    route: Route
+    """What runs it."""
+    instructions: int | None
+    """Predicted instructions; None where a size or the kernel's cost is unknown."""
+
+    @property
+    def hazards(self) -> int:
+        """Known hazards count two each and those that symbolic sizes leave open one, so that opening none is worse."""
+        return 2 * len(self.route.hazards) + len(self.route.open_hazards)
+
+
+class Prices:
+    """Prices of layers, each worked out once."""
+
+    def __init__(self, targets: tuple[Target, ...], cost: Cost) -> None:
+        self.targets = targets
+        self._cost = cost
+        self._known: dict[KernelCall, tuple[Price, ...]] = {}
+
+    def at(self, site: Site, channels: Channels) -> tuple[Price, ...]:
+        """Price on each target of a layer with these channel counts."""
+        return self.of(site.call(channels))
+
+    def of(self, call: KernelCall) -> tuple[Price, ...]:
+        """Price on each target of a call."""
+        if call not in self._known:
+            self._known[call] = tuple(self._price(call, target) for target in self.targets)
+        return self._known[call]
+
+    def _price(self, call: KernelCall, target: Target) -> Price:
+        taken = route(call, target)
+        instructions = self._cost(call, target) if taken.kernel and not taken.undecided else None
+        return Price(taken, instructions)
