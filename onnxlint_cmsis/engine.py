@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis import codes, suppress
+from onnxlint_cmsis.accepted import suppress
+from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.onnx_graph.errors import ModelError
 from onnxlint_cmsis.types import Finding, Location
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
-    from onnxlint_cmsis.settings import Settings
 
 _ERRORS = {
     "unreadable": "CNN001",

@@ -9,9 +9,9 @@ from onnxlint_cmsis.types import Dims, Freedom, Size
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.subject import Model
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.lower.layer import Channel, Layer
-    from onnxlint_cmsis.settings import Settings
     from onnxlint_cmsis.types import Target
 
 

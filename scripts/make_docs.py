@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT))
 
 from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
-from onnxlint_cmsis.config_kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
-from onnxlint_cmsis.keys import KEYS, Key  # noqa: E402
+from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
+from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.reporters.rule_help import explanation  # noqa: E402
 
 CONFIG_HEAD = """# Configuration

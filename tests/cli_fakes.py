@@ -58,7 +58,8 @@ class FakeEngine:
     def lint_file(self, path, settings, data=None):
         from pathlib import Path
 
-        from onnxlint_cmsis import codes, suppress
+        from onnxlint_cmsis.accepted import suppress
+        from onnxlint_cmsis.config import codes
 
         self.paths.append(path)
         words = (data if data is not None else Path(path).read_bytes()).decode().split()

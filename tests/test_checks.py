@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 from models import finished, one_node, qdq
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.table import RULES, rule
-from onnxlint_cmsis.config import make_settings
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.types import Finding, Freedom, Level, targets_text
 

@@ -10,13 +10,13 @@ import jsonschema
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
-from onnxlint_cmsis.codes import enabled, level_of
 from onnxlint_cmsis.commands.config_schema import schema
-from onnxlint_cmsis.config import Configuration, make_settings
-from onnxlint_cmsis.config_file import ConfigError, Layer
-from onnxlint_cmsis.globs import Glob
-from onnxlint_cmsis.keys import KEYS
-from onnxlint_cmsis.settings import Settings
+from onnxlint_cmsis.config.codes import enabled, level_of
+from onnxlint_cmsis.config.files import ConfigError, Layer
+from onnxlint_cmsis.config.globs import Glob
+from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.resolve import Configuration, make_settings
+from onnxlint_cmsis.config.settings import Settings
 from onnxlint_cmsis.types import Isa, Level
 
 if sys.version_info >= (3, 11):

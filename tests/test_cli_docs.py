@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.checks.table import RULES
-from onnxlint_cmsis.config import Configuration
-from onnxlint_cmsis.keys import KEYS
+from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.resolve import Configuration
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.keys import FORMATS
+from onnxlint_cmsis.config.keys import FORMATS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 VALIDATOR = SHARED / "tools" / "validate_sarif"

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from cli_fakes import FakeEngine, note, routing_miss, wrong_result
-from onnxlint_cmsis import baseline, engine, suppress
+from onnxlint_cmsis import engine
+from onnxlint_cmsis.accepted import baseline, suppress
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config import make_settings
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.reporters.fingerprint import fingerprints, identity
 

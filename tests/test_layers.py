@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models import text
-from onnxlint_cmsis.config import make_settings
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers import layers_table
 
 FLATTENED = """

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from onnxlint_cmsis import __version__
-from onnxlint_cmsis.keys import FORMATS
+from onnxlint_cmsis.config.keys import FORMATS
 from onnxlint_cmsis.reporters import MODULES, render
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.run import FileResult

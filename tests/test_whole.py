@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.checks.table import RULES
-from onnxlint_cmsis.config import make_settings
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import FileReport, lint_file
 from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.types import Freedom, Level

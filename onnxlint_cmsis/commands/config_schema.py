@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from onnxlint_cmsis.commands.options import Parser
-from onnxlint_cmsis.config_kinds import KINDS
-from onnxlint_cmsis.keys import KEYS, Key
+from onnxlint_cmsis.config.keys import KEYS, Key
+from onnxlint_cmsis.config.kinds import KINDS
 
 
 def run(argv: list[str]) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.table import aligned
-from onnxlint_cmsis.discover import STDIN
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.config.settings import Settings
 
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "input-shapes")

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
+from onnxlint_cmsis.commands.discover import STDIN, discover
 from onnxlint_cmsis.commands.options import PROGRAM, Parser, add_keys, configuration
 from onnxlint_cmsis.commands.work import Job, lint_all
-from onnxlint_cmsis.discover import STDIN, discover
+from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.globs import matches_any
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.commands.outcome import Outcome
     from onnxlint_cmsis.commands.work import Linted
-    from onnxlint_cmsis.config import Configuration
+    from onnxlint_cmsis.config.resolve import Configuration
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.reporters.run import Run
-    from onnxlint_cmsis.settings import Settings
 
 DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
@@ -154,7 +154,7 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leadi
 
 def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     """Write the findings of every readable file as the baseline."""
-    from onnxlint_cmsis import baseline
+    from onnxlint_cmsis.accepted import baseline
     from onnxlint_cmsis.commands.outcome import conclude
     from onnxlint_cmsis.reporters.plain import counted
 

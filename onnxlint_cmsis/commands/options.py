@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from onnxlint_cmsis.config import COMMAND_LINE, Configuration
-from onnxlint_cmsis.config_file import Layer
+from onnxlint_cmsis.config.files import Layer
+from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.resolve import COMMAND_LINE, Configuration
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.keys import KEYS
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.keys import Key
+    from onnxlint_cmsis.config.keys import Key
 
 PROGRAM = "onnxlint-cmsis"
 _LISTS = ("texts", "codes")

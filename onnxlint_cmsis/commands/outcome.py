@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis import codes
+from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.reporters.run import FileResult
 from onnxlint_cmsis.reporters.uris import shown
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnxlint_cmsis.commands.work import Linted
-    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.types import Finding
 
 
@@ -67,7 +67,7 @@ def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], l
     used = {each.job.settings.baseline: each.job.settings for each in linted if each.job.settings.baseline}
     if not used:
         return [each.findings for each in linted], []
-    from onnxlint_cmsis import baseline
+    from onnxlint_cmsis.accepted import baseline
 
     read = {path: baseline.read(path) for path in used}
     new = []
@@ -106,8 +106,8 @@ def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]
 
 
 def _unused(origin: str, files: int, rule: str, settings: Settings) -> Finding:
+    from onnxlint_cmsis.accepted.suppress import unused_finding
     from onnxlint_cmsis.reporters.plain import counted
-    from onnxlint_cmsis.suppress import unused_finding
     from onnxlint_cmsis.types import Location
 
     entry = origin.rpartition(": ")[2]

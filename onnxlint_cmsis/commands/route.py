@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
+from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import PROGRAM, Parser
-from onnxlint_cmsis.discover import STDIN
+from onnxlint_cmsis.config.keys import ROUTE_TARGET
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.keys import ROUTE_TARGET
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def run(argv: list[str]) -> int:
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
     from onnxlint_cmsis.checks.table import RULES
-    from onnxlint_cmsis.codes import resolve
+    from onnxlint_cmsis.config.codes import resolve
 
     try:
         prefixes = tuple(resolve(name) for name in names)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.keys import KEYS
+from onnxlint_cmsis.config.keys import KEYS
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.config.settings import Settings
 
 
 def settings_lines(settings: Settings) -> list[str]:

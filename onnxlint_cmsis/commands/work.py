@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.types import Finding
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis import config_kinds
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
-from onnxlint_cmsis.config_file import ConfigError, Layer, absolute, nearest, read, refuse_unknown
-from onnxlint_cmsis.globs import Glob
-from onnxlint_cmsis.keys import KEYS, Key
-from onnxlint_cmsis.settings import Settings, Suppression
+from onnxlint_cmsis.config import kinds
+from onnxlint_cmsis.config.files import ConfigError, Layer, absolute, nearest, read, refuse_unknown
+from onnxlint_cmsis.config.globs import Glob
+from onnxlint_cmsis.config.keys import KEYS, Key
+from onnxlint_cmsis.config.settings import Settings, Suppression
 from onnxlint_cmsis.types import Level
 
 COMMAND_LINE = "command line"
@@ -80,7 +80,7 @@ def _joined(old: Any, new: Any) -> Any:
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
     """One value checked, its patterns and paths tied to the folder they are relative to."""
     try:
-        value: Any = config_kinds.check(key, given)
+        value: Any = kinds.check(key, given)
     except ValueError as error:
         raise ConfigError(f"{_place(origin, key)}: {error}") from None
     if key.kind == "globs":

@@ -20,7 +20,7 @@ class Key(NamedTuple):
     name: str
     """Name in the file."""
     kind: str
-    """Row of `config_kinds.KINDS`, which checks and describes the value."""
+    """Row of `kinds.KINDS`, which checks and describes the value."""
     default: object
     """Value where nothing is given."""
     doc: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.codes import resolve
-from onnxlint_cmsis.keys import LEVELS
+from onnxlint_cmsis.config.codes import resolve
+from onnxlint_cmsis.config.keys import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from onnxlint_cmsis.keys import Key
+    from onnxlint_cmsis.config.keys import Key
 
 SUPPRESSION_KEYS = {
     "rule": "Code, prefix or name of the rule; required.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from onnxlint_cmsis.settings import Settings
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.types import Finding, Level
 
 EVERY = "CNN"

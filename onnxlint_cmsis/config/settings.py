@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onnxlint_cmsis.globs import Glob
+from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.types import Level, Target
 
 

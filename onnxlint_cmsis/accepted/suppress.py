@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis import codes
-from onnxlint_cmsis.settings import Settings, Suppression
+from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.config.settings import Settings, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

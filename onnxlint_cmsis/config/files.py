@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onnxlint_cmsis.config.keys import KEYS
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.keys import KEYS
 
 OWN_FILE = "onnxlint-cmsis.toml"
 PROJECT_FILE = "pyproject.toml"
