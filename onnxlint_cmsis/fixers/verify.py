@@ -45,7 +45,12 @@ class Proof(NamedTuple):
 
 
 def prove(
-    before: bytes | Path, after: bytes | Path, *, seed: int = 0, inputs: int = 16, input_shapes: InputShapes | None = None
+    before: bytes | Path,
+    after: bytes | Path,
+    *,
+    seed: int = 0,
+    inputs: int = 16,
+    input_shapes: InputShapes | None = None,
 ) -> Proof:
     """Compare a model with the one that is to replace it: checker, shape inference, interface, ONNX Runtime."""
     raise NotImplementedError
