@@ -29,7 +29,7 @@ class _Choice(NamedTuple):
 
     variable: int
     scope: tuple[int, ...]
-    index: np.ndarray
+    best: np.ndarray
 
 
 def order(problem: Problem) -> list[int] | None:
@@ -73,12 +73,12 @@ def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level]
         pending = [table for table in pending if variable not in table.scope]
         scope = (variable, *sorted({other for table in met for other in table.scope} - {variable}))
         joint = _joined(met, scope, len(levels), width)
-        index = _least(joint)
-        choices.append(_Choice(variable, scope[1:], index[0]))
-        pending.append(Table(scope[1:], np.take_along_axis(joint, index[None], axis=1)[:, 0]))
+        best = _least(joint)
+        choices.append(_Choice(variable, scope[1:], best[0]))
+        pending.append(Table(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
     picked: dict[int, int] = {}
     for choice in reversed(choices):
-        picked[choice.variable] = int(choice.index[tuple(picked[other] for other in choice.scope)])
+        picked[choice.variable] = int(choice.best[tuple(picked[other] for other in choice.scope)])
     return {variable: problem.domains[variable][picked[variable]] for variable in problem.domains}
 
 

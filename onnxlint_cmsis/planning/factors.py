@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
+from functools import cache
 
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
 from onnxlint_cmsis.dims.axes import Axis, leaves, resized
+from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.price import Price, Prices
 from onnxlint_cmsis.planning.problem import Factor, Measures
 from onnxlint_cmsis.planning.sites import Channels, Site
 from onnxlint_cmsis.planning.view import View
 
-BITS = {"int4": 4, "uint4": 4, "bool": 8, "bfloat16": 16}
-"""Bits of the element types whose name does not end with them."""
+_BITS = dict(ELEM_TYPES.values())
 
-Misses = Callable[[Site, Channels, tuple[Price, ...]], int]
-"""Routing conditions that a layer with these channel counts misses."""
+Misses = Callable[[Site, tuple[Price, ...]], int]
+"""Routing conditions that a layer misses at these prices."""
 
 
 def factors_of(
@@ -36,7 +36,7 @@ def factors_of(
     )
 
 
-def no_misses(_site: Site, _channels: Channels, _prices: tuple[Price, ...]) -> int:
+def no_misses(_site: Site, _prices: tuple[Price, ...]) -> int:
     """For policies that ask for no route."""
     return 0
 
@@ -52,7 +52,7 @@ def misses_in(view: View, prices: Prices) -> Misses:
                 check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject)
             )
 
-    def count(site: Site, _channels: Channels, prices: tuple[Price, ...]) -> int:
+    def count(site: Site, prices: tuple[Price, ...]) -> int:
         return sum(
             not check.satisfied(price.route)
             for place, price in enumerate(prices)
@@ -76,18 +76,20 @@ def _layer(site: Site, prices: Prices, layout: Layout, chosen: frozenset[int], a
     scope = tuple(leaf for leaf in site.leaves if leaf in chosen)
     present = prices.of(site.layer.call)
 
-    @lru_cache(maxsize=None)
+    @cache
     def at(channels: Channels) -> Measures:
         found = prices.at(site, channels)
-        unknown = [
-            new.instructions is None and old.instructions is not None for new, old in zip(found, present, strict=True)
+        known = [
+            new.instructions is not None
+            for new, old in zip(found, present, strict=True)
+            if old.instructions is not None
         ]
         return layout.row(
             Count(
                 hazards=tuple(price.hazards for price in found),
                 instructions=tuple(map(_instructions, found, present)),
-                blind=sum(unknown),
-                misses=misses(site, channels, found),
+                blind=len(known) - sum(known),
+                misses=misses(site, found),
                 unaligned=sum(size % align != 0 for size in channels),
             )
         )
@@ -118,7 +120,7 @@ def _constants(view: View, layout: Layout, chosen: frozenset[int]) -> Iterator[F
         axes = view.dimensions.axes(name) or ()
         scope = tuple(dict.fromkeys(leaf for axis in axes for leaf in leaves(axis) if leaf in chosen))
         if scope:
-            yield _constant(axes, scope, _bits(constant.elem_type), layout)
+            yield _constant(axes, scope, _BITS.get(constant.elem_type, 8), layout)
 
 
 def _constant(axes: tuple[Axis, ...], scope: tuple[int, ...], bits: int, layout: Layout) -> Factor:
@@ -129,11 +131,6 @@ def _constant(axes: tuple[Axis, ...], scope: tuple[int, ...], bits: int, layout:
         return layout.row(Count(bytes=(elements * bits + 7) // 8))
 
     return Factor(scope, measure)
-
-
-def _bits(elem_type: str) -> int:
-    digits = elem_type.lstrip("abcdefghijklmnopqrstuvwxyz")
-    return BITS.get(elem_type) or (int(digits) if digits.isdecimal() else 8)
 
 
 def _blind(leaf: int, have: int, layout: Layout) -> Factor:

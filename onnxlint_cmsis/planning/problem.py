@@ -1,4 +1,4 @@
-"""A choice of sizes as data: variables with candidate sizes, and factors that say what each choice of sizes measures."""
+"""A choice of sizes as data: variables with candidate sizes, and factors that say what each choice measures."""
 
 from __future__ import annotations
 

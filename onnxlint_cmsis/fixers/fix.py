@@ -1,0 +1,123 @@
+"""Fixing one model: decide and apply until nothing changes, prove the outcome, hand over its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.fixers import compare
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError
+from onnxlint_cmsis.fixers.result import FixResult, Numbers
+from onnxlint_cmsis.fixers.state import Request, State, plan_of
+from onnxlint_cmsis.fixers.verify import Proof, prove
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.planning.survey import Survey
+
+MAX_ROUNDS = 8
+"""Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
+INPUTS = 16
+"""Inputs that the proof tries."""
+SHOWN = 3
+"""LOCKED classes that a result names."""
+
+
+class Fixed(NamedTuple):
+    """A result, and the new model where there is one."""
+
+    result: FixResult
+    """What was done."""
+    model: bytes | None
+    """The proven model; None where nothing changes."""
+
+
+def fix_model(path: str, data: bytes, request: Request) -> Fixed:
+    """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
+
+    `path` is where the bytes come from, whose folder holds external data.
+    """
+    start = State(path, data, request)
+    first = start.survey()
+    try:
+        end = _settled(start, first)
+    except NotAppliedError as reason:
+        return _left(start, first, f"the planned sizes could not be applied: {reason}", failed=True)
+    if end is start:
+        return _left(start, first, _why_not(first, request))
+    proof = prove(data, end.data, inputs=INPUTS, input_shapes=request.input_shapes)
+    if not proof.equal:
+        word = (
+            "the fixed model is not the same"
+            if proof.ran
+            else "ONNX Runtime cannot run the model, so nothing is proven"
+        )
+        return _left(start, first, f"{word}: {proof.reason}", failed=True, proof=proof)
+    return Fixed(_result(start, end, first, proof), end.data)
+
+
+def _settled(state: State, found: Survey) -> State:
+    """The model after as many rounds as change anything. Raises NotAppliedError."""
+    for _ in range(MAX_ROUNDS):
+        if not found.decision.sizes:
+            break
+        state = state.changed(plan_of(found, state.request.options))
+        found = state.survey()
+    return state
+
+
+def _result(start: State, end: State, first: Survey, proof: Proof) -> FixResult:
+    return FixResult(
+        policy=start.request.options.policy,
+        changed=True,
+        written=False,
+        reason="",
+        failed=False,
+        classes=tuple(compare.class_changes(start, end, first)),
+        tensors=tuple(compare.tensor_changes(start, end)),
+        layers=tuple(compare.layer_changes(start, end)),
+        totals=tuple(compare.totals(start, end, first)),
+        repairs=tuple(compare.repairs(start, end)),
+        locked=compare.locked(start, first, SHOWN),
+        macs=compare.macs(start, end),
+        bytes=Numbers(len(start.data), len(end.data)),
+        proof=proof,
+    )
+
+
+def _left(start: State, found: Survey, reason: str, *, failed: bool = False, proof: Proof | None = None) -> Fixed:
+    """A model that stays as it is."""
+    result = FixResult(
+        policy=start.request.options.policy,
+        changed=False,
+        written=False,
+        reason=reason,
+        failed=failed,
+        totals=tuple(compare.totals(start, start, found)),
+        locked=compare.locked(start, found, SHOWN),
+        macs=compare.macs(start, start),
+        bytes=Numbers(len(start.data), len(start.data)),
+        proof=proof,
+    )
+    return Fixed(result, None)
+
+
+def _why_not(found: Survey, request: Request) -> str:
+    """Why a policy changes nothing, as one clause."""
+    decision, options = found.decision, request.options
+    if not found.view.dimensions.classes:
+        return "no layer's weights have channels that could change"
+    if options.policy == "align":
+        return f"no channel count that may change would become a multiple of {options.align}"
+    if options.policy == "route":
+        return "no missed routing condition can be satisfied by channel counts that may change"
+    if not any(decision.before.instructions):
+        return "no layer's cost is known on these targets"
+    have, best = sum(decision.before.instructions), sum(decision.best.instructions)
+    if best >= have:
+        return "no other sizes of the classes that may change cost fewer instructions"
+    gain = 100 * (have - best) / have
+    return (
+        f"the best sizes found save {gain:.2g} % of the predicted instructions, "
+        f"which is less than --min-gain {options.min_gain:g} %"
+    )

@@ -1,0 +1,93 @@
+"""One model between two rounds of fixing, read anew from its bytes each time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.dims.classes import Dimensions, analyse
+from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.onnx_graph.load import load
+from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.survey import Survey, kept_lanes, survey
+from onnxlint_cmsis.types import Size, Target
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from onnxlint_cmsis.fixers.plan_types import Plan
+    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+
+class Request(NamedTuple):
+    """What is asked of a fix."""
+
+    targets: tuple[Target, ...]
+    """CPUs."""
+    assume: str
+    """What layers that compute in float become."""
+    input_shapes: Mapping[str, tuple[Size, ...]]
+    """Sizes of inputs."""
+    options: FixOptions
+    """Policy and bounds."""
+
+
+class State:
+    """The bytes of a model and what follows from them."""
+
+    def __init__(self, path: str, data: bytes, request: Request, prices: Prices | None = None) -> None:
+        """Read the model. Raises ModelError."""
+        self.path, self.data, self.request = path, data, request
+        self.graph: Graph = load(path, input_shapes=request.input_shapes, data=data)
+        self.lowered: Lowered = lower(self.graph, request.assume)
+        self.dimensions: Dimensions = analyse(self.graph)
+        self.prices = prices or Prices(request.targets, cost)
+
+    @cached_property
+    def model(self) -> ModelProto:
+        """The model as a protobuf, without its external data."""
+        import onnx
+
+        return onnx.load_model_from_string(self.data)
+
+    def survey(self, disproved: Collection[tuple[str, int, int]] = ()) -> Survey:
+        """What planning makes of it."""
+        from onnxlint_cmsis.fixers.resize import refused
+        from onnxlint_cmsis.onnx_graph.arrays import reader
+
+        return survey(
+            self.graph,
+            self.lowered,
+            self.dimensions,
+            self.prices,
+            self.request.options,
+            read=reader(self.path, self.data),
+            refused=refused(self.model, self.graph, self.dimensions),
+            disproved=disproved,
+        )
+
+    def changed(self, plan: Plan) -> State:
+        """The model with a plan applied. Raises NotAppliedError."""
+        from onnxlint_cmsis.fixers.resize import apply
+
+        new = apply(self.model, self.graph, self.dimensions, plan)
+        return State(self.path, new.SerializeToString(), self.request, self.prices)
+
+
+def plan_of(found: Survey, options: FixOptions) -> Plan:
+    """The decision as lanes to keep and amounts to add to biases."""
+    from onnxlint_cmsis.fixers.plan_types import Plan
+
+    kept, removed = {}, {}
+    for leaf, want in found.decision.sizes.items():
+        have = found.view.dimensions.classes[leaf].size
+        kept[leaf] = kept_lanes(found.lanes, leaf, have, want, options)
+        gone = set(range(have)) - set(kept[leaf])
+        if gone:
+            removed[leaf] = sorted(gone)
+    increments = found.lanes.increments(removed) if found.lanes is not None and removed else {}
+    return Plan(kept, increments)
