@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.fixers import compare
+from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
 from onnxlint_cmsis.fixers.state import Request, State, plan_of
@@ -73,13 +73,13 @@ def _result(start: State, end: State, first: Survey, proof: Proof) -> FixResult:
         written=False,
         reason="",
         failed=False,
-        classes=tuple(compare.class_changes(start, end, first)),
-        tensors=tuple(compare.tensor_changes(start, end)),
-        layers=tuple(compare.layer_changes(start, end)),
-        totals=tuple(compare.totals(start, end, first)),
-        repairs=tuple(compare.repairs(start, end)),
-        locked=compare.locked(start, first, SHOWN),
-        macs=compare.macs(start, end),
+        classes=tuple(differences.class_changes(start, end, first)),
+        tensors=tuple(differences.tensor_changes(start, end)),
+        layers=tuple(differences.layer_changes(start, end)),
+        totals=tuple(differences.totals(start, end, first)),
+        repairs=tuple(differences.repairs(start, end)),
+        locked=differences.locked(start, first, SHOWN),
+        macs=differences.macs(start, end),
         bytes=Numbers(len(start.data), len(end.data)),
         proof=proof,
     )
@@ -93,9 +93,9 @@ def _left(start: State, found: Survey, reason: str, *, failed: bool = False, pro
         written=False,
         reason=reason,
         failed=failed,
-        totals=tuple(compare.totals(start, start, found)),
-        locked=compare.locked(start, found, SHOWN),
-        macs=compare.macs(start, start),
+        totals=tuple(differences.totals(start, start, found)),
+        locked=differences.locked(start, found, SHOWN),
+        macs=differences.macs(start, start),
         bytes=Numbers(len(start.data), len(start.data)),
         proof=proof,
     )
