@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, number, target_of, text
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
@@ -29,7 +29,6 @@ _ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_siz
 _IGNORED = ("overrun",)
 _PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1)))
 """Fields of two sizes: name, least allowed, default."""
-_LARGEST = 2**31 - 1
 
 
 def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
@@ -47,34 +46,13 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     for name in record:
         if name not in (*_KNOWN, *_ANSWERS, *_IGNORED):
             raise ValueError(f"field '{name}' is not known; allowed: {', '.join(_KNOWN)}")
-    target, call = _target(record, default), _call(record)
+    target, call = target_of(record, default), _call(record)
     kept = {name: value for name, value in record.items() if name not in _ANSWERS}
     return {**kept, **_result(route(call, target), call, target)}
 
 
-def _target(record: Mapping[str, object], default: Target) -> Target:
-    release = _text(record, "version", default.release)
-    compiler = _text(record, "compiler", default.compiler)
-    if record.get("isa") is not None and record.get("cpu") is not None:
-        raise ValueError("fields 'isa' and 'cpu' exclude each other; give one of them")
-    if record.get("isa") is not None:
-        return parse_isa(_text(record, "isa", ""), release, compiler)
-    if record.get("cpu") is not None:
-        return parse_target(_text(record, "cpu", ""), release, compiler)
-    return parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
-
-
-def _text(record: Mapping[str, object], name: str, default: str) -> str:
-    value = record.get(name)
-    if value is None:
-        return default
-    if isinstance(value, str):
-        return value
-    raise ValueError(f"field '{name}' is {value!r}; allowed: a text")
-
-
 def _call(record: Mapping[str, object]) -> KernelCall:
-    entry = _text(record, "wrapper", "")
+    entry = text(record, "wrapper", "")
     if entry not in ENTRIES:
         raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join(ENTRIES)}")
     sizes = {name: _sizes(record, name, 4, 1, None) for name in ("in", "filter", "out")}
@@ -102,13 +80,7 @@ def _sizes(
         return tuple(default)
     if not isinstance(value, (list, tuple)) or len(value) != count:
         raise ValueError(f"field '{name}' is {value!r}; allowed: a list of {count} whole numbers")
-    return tuple(_number(item, name, low) for item in value)
-
-
-def _number(value: object, name: str, low: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= _LARGEST:
-        raise ValueError(f"field '{name}' holds {value!r}; allowed: whole numbers from {low} to {_LARGEST}")
-    return value
+    return tuple(number(item, name, low) for item in value)
 
 
 def _pad_after(
@@ -119,7 +91,7 @@ def _pad_after(
         return None, None
     given = record.get("pad_after")
     if given is not None and given != [None, None]:
-        first, second = _sizes(record, "pad_after", 2, -_LARGEST, None)
+        first, second = _sizes(record, "pad_after", 2, -LARGEST, None)
         return first, second
     implied = [
         (sizes["out"][axis] - 1) * pairs["stride"][axis - 1]
@@ -136,7 +108,7 @@ def _multiplier(record: Mapping[str, object], entry: str, sizes: Mapping[str, tu
     if not entry.startswith("depthwise"):
         return 0
     if record.get("ch_mult") is not None:
-        return _number(record["ch_mult"], "ch_mult", 1)
+        return number(record["ch_mult"], "ch_mult", 1)
     channels, out = sizes["in"][3], sizes["filter"][3]
     if out % channels:
         raise ValueError(f"field 'filter' has {out} channels; allowed: a multiple of the input's {channels}")

@@ -1,0 +1,100 @@
+"""Which loops a kernel has: one row for each kernel, instruction set and run of releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.cost import convolution, dense, depthwise, elementwise, one_by_n, pooling
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
+from onnxlint_cmsis.types import Isa
+
+Loops = Callable[[Sizes, Isa], Counts]
+"""Counts how often the loops of a kernel run."""
+
+
+def _any(_: Sizes) -> bool:
+    return True
+
+
+def _dense(sizes: Sizes) -> bool:
+    """Grouped convolutions run another product."""
+    return sizes.filter_c == sizes.in_c
+
+
+def _undilated(sizes: Sizes) -> bool:
+    """arm_depthwise_conv_s8 finds the taps of a dilated window with divisions."""
+    return sizes.dilation_h == sizes.dilation_w == 1
+
+
+def _one_image(sizes: Sizes) -> bool:
+    """Pooling goes over the images from 6.0.0 on only."""
+    return sizes.n == 1
+
+
+def _one_unpadded_image(sizes: Sizes) -> bool:
+    """arm_avgpool_s8 on scalar looks at every tap and skips those in the padding."""
+    return sizes.n == 1 and sizes.plane.inside == sizes.pixels * sizes.taps
+
+
+def _rows(sizes: Sizes) -> bool:
+    """arm_softmax_s8 works on rows: the layer has no plane."""
+    return sizes.in_h == sizes.in_w == 1
+
+
+class Kernel(NamedTuple):
+    """The loops of one function that does the work of a layer."""
+
+    effective: str
+    """C function, as a route names it."""
+    loops: Loops
+    """How often they run."""
+    isas: tuple[Isa, ...] = ALL_ISAS
+    """Instruction sets it has them on."""
+    since: str = "4.0.0"
+    """First release it has them in."""
+    until: str = RELEASES[-1]
+    """Last release it has them in."""
+    covers: Callable[[Sizes], bool] = _any
+    """Whether a call stays on the code that was measured."""
+
+
+KERNELS = (
+    Kernel("arm_convolve_1x1_s8_fast", convolution.convolve_1x1_s8_fast, covers=_dense),
+    Kernel("arm_convolve_1x1_s8", convolution.convolve_1x1_s8, covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="5.0.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.0.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, MVE_ONLY, since="4.1.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.0.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="5.0.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", one_by_n.strips, MVE_ONLY, since="6.0.0", covers=_dense),
+    Kernel("arm_depthwise_conv_3x3_s8", depthwise.conv_3x3_s8, NOT_MVE),
+    Kernel("arm_depthwise_conv_s8_opt", depthwise.s8_opt, (Isa.DSP, Isa.MVE)),
+    Kernel("depthwise_conv_s8_mult_4", depthwise.s8_mult_4),
+    Kernel("depthwise_conv_s8_generic", depthwise.s8_generic, covers=_undilated),
+    Kernel("arm_fully_connected_s8", dense.fully_connected_s8, NOT_MVE),
+    Kernel("arm_fully_connected_s8", dense.by_three, MVE_ONLY, until="4.1.0"),
+    Kernel("arm_fully_connected_s8", dense.fully_connected_s8, MVE_ONLY, since="5.0.0"),
+    Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
+    Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
+    Kernel("arm_max_pool_s8", pooling.max_pool_s8, covers=_one_image),
+    Kernel("arm_elementwise_add_s8", elementwise.add_s8),
+    Kernel("arm_elementwise_mul_s8", elementwise.mul_s8),
+    Kernel("arm_softmax_s8", elementwise.softmax_s8, covers=_rows),
+)
+"""No two rows of a kernel share an instruction set and a release."""
+
+
+@cache
+def kernel_of(effective: str, isa: Isa, release: str) -> Kernel | None:
+    """The row of a kernel in one build, None where its loops are not known."""
+    place = RELEASES.index(release)
+    for row in KERNELS:
+        first, last = RELEASES.index(row.since), RELEASES.index(row.until)
+        if row.effective == effective and isa in row.isas and first <= place <= last:
+            return row
+    return None

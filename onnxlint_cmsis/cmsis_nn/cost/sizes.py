@@ -1,0 +1,94 @@
+"""The sizes of one call as plain numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.cost.plane import Plane, plane
+from onnxlint_cmsis.types import Dims, KernelCall
+
+Counts = dict[str, int]
+"""How often each piece of a kernel runs; a piece is named `<function>.<loop>`."""
+
+
+class Sizes(NamedTuple):
+    """Every size that a kernel's loops depend on, none of them unknown."""
+
+    n: int
+    """Images, or rows of a fully connected layer."""
+    in_h: int
+    """Input height."""
+    in_w: int
+    """Input width."""
+    in_c: int
+    """Input channels; depth of a fully connected layer."""
+    filter_h: int
+    """Filter height."""
+    filter_w: int
+    """Filter width."""
+    filter_c: int
+    """Channels of a filter, last of its dims."""
+    out_h: int
+    """Output height."""
+    out_w: int
+    """Output width."""
+    out_c: int
+    """Output channels."""
+    stride_h: int
+    """Stride along the height."""
+    stride_w: int
+    """Stride along the width."""
+    pad_h: int
+    """Padding before along the height."""
+    pad_w: int
+    """Padding before along the width."""
+    dilation_h: int
+    """Dilation along the height."""
+    dilation_w: int
+    """Dilation along the width."""
+    ch_mult: int
+    """Depthwise channel multiplier, 0 for other layers."""
+
+    @property
+    def pixels(self) -> int:
+        """Output pixels of one image."""
+        return self.out_h * self.out_w
+
+    @property
+    def taps(self) -> int:
+        """Filter taps of one window."""
+        return self.filter_h * self.filter_w
+
+    @property
+    def depth(self) -> int:
+        """Elements of one window."""
+        return self.taps * self.in_c
+
+    @property
+    def plane(self) -> Plane:
+        """How the window meets the padding."""
+        return plane(
+            (self.out_h, self.stride_h, self.pad_h, self.filter_h, self.dilation_h, self.in_h),
+            (self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w),
+        )
+
+
+_NO_FILTER = Dims(1, 1, 1, 1)
+
+
+def sizes_of(call: KernelCall) -> Sizes | None:
+    """The sizes of a call, or None where one is unknown; an entry point without a filter has one of 1x1."""
+    image, out, stride, pad = call.input_dims, call.output_dims, call.stride, call.padding
+    kernel = _NO_FILTER if call.filter_dims.h is None and call.filter_dims.w is None else call.filter_dims
+    numbers = (
+        image.n, image.h, image.w, image.c, kernel.h, kernel.w, kernel.c, out.h, out.w, out.c,
+        stride.h, stride.w, pad.h, pad.w, call.dilation.h, call.dilation.w, call.ch_mult,
+    )  # fmt: skip
+    known = tuple(number for number in numbers if number is not None)
+    return Sizes(*known) if len(known) == len(numbers) else None
+
+
+def add(counts: Counts, more: Counts) -> None:
+    """Add counts to counts."""
+    for name, times in more.items():
+        counts[name] = counts.get(name, 0) + times

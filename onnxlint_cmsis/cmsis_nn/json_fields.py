@@ -1,0 +1,46 @@
+"""Fields that JSON records of different schemas share: texts, whole numbers, the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.types import Target
+
+LARGEST = 2**31 - 1
+"""Largest size; CMSIS-NN's are 32-bit."""
+
+
+def target_of(record: Mapping[str, object], default: Target) -> Target:
+    """The target of a record: its `version`, `isa` or `cpu`, and `compiler`, the default's where missing or null.
+
+    Raises:
+        ValueError: with the field, what was found and what is allowed.
+
+    """
+    release = text(record, "version", default.release)
+    compiler = text(record, "compiler", default.compiler)
+    if record.get("isa") is not None and record.get("cpu") is not None:
+        raise ValueError("fields 'isa' and 'cpu' exclude each other; give one of them")
+    if record.get("isa") is not None:
+        return parse_isa(text(record, "isa", ""), release, compiler)
+    if record.get("cpu") is not None:
+        return parse_target(text(record, "cpu", ""), release, compiler)
+    return parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
+
+
+def text(record: Mapping[str, object], name: str, default: str) -> str:
+    """A text field; ValueError where it is something else."""
+    value = record.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"field '{name}' is {value!r}; allowed: a text")
+
+
+def number(value: object, name: str, low: int, high: int = LARGEST) -> int:
+    """A whole number of a field within its bounds; ValueError where it is something else."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"field '{name}' holds {value!r}; allowed: whole numbers from {low} to {high}")
+    return value

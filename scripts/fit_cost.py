@@ -1,0 +1,227 @@
+"""Makes onnxlint_cmsis/cmsis_nn/cost/instructions/ from cost vectors: python scripts/fit_cost.py FOLDER [--check].
+
+FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
+The loops are counted as onnxlint_cmsis/cmsis_nn/cost/kernels.py says; what one turn costs is found by non-negative
+least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
+from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, FOLDER
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Isa, KernelCall, Target
+
+Vector = NDArray[np.float64]
+
+COMPILER_VERSION = "gcc 12.2"
+FLAGS = "-O3"
+EMULATOR = "QEMU -icount shift=0, SysTick, resolution 40 instructions for all repetitions of a row"
+CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+DIGITS = 2
+"""Digits kept of the instructions of one turn: fewer than machines differ by."""
+TOLERANCE = 0.02
+"""By how much two fits of the same vectors may differ: the last digit, and as much again relative to the number."""
+
+
+class Row(NamedTuple):
+    """One measured call."""
+
+    kind: str
+    """Kind of layer, as in the vectors."""
+    call: KernelCall
+    """The call."""
+    counts: Counts
+    """How often each piece of its kernel runs."""
+    instructions: float
+    """Instructions retired."""
+    family: str
+    """Rows of one family share pieces and are fitted together."""
+
+
+def target_of(path: Path) -> Target:
+    """The build that a file of vectors was measured on."""
+    name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
+    return Target(isa, Isa(isa), normalise_release(name), COMPILER)
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file whose kernels' loops are known."""
+    target = target_of(path)
+    rows = []
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            record = json.loads(line)
+            row = row_of(record, target)
+            if row is not None:
+                rows.append(row)
+    return rows
+
+
+def row_of(record: Mapping[str, object], target: Target) -> Row | None:
+    """One record as a row, None where nothing is known of its kernel."""
+    call = call_of(record)
+    taken = route(call, target)
+    counts = counts_of(call, target, taken)
+    if counts is None:
+        return None
+    family = "convolve" if taken.effective.startswith("arm_convolve") else call.entry
+    return Row(str(record["kind"]), call, counts, float(str(record["instructions"])), family)
+
+
+def fit(rows: Sequence[Row]) -> dict[str, float]:
+    """Instructions of one turn of every piece that the rows contain."""
+    found: dict[str, float] = {}
+    for family in sorted({row.family for row in rows}):
+        members = [row for row in rows if row.family == family]
+        names = sorted({name for row in members for name, times in row.counts.items() if times})
+        counts = np.array([[row.counts.get(name, 0) for name in names] for row in members], dtype=np.float64)
+        measured = np.array([row.instructions for row in members])
+        solved = non_negative(counts / measured[:, None], np.ones(len(members)))
+        found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
+    return found
+
+
+def non_negative(matrix: NDArray[np.float64], wanted: Vector) -> Vector:
+    """Least squares with no negative unknown (Lawson and Hanson, Solving Least Squares Problems, chapter 23)."""
+    scale = np.linalg.norm(matrix, axis=0)
+    matrix = matrix / scale
+    gram, right = matrix.T @ matrix, matrix.T @ wanted
+    size = len(right)
+    solution, free = np.zeros(size), np.zeros(size, dtype=bool)
+    slack = 1e-9 * float(np.abs(right).max())
+    gradient = right.copy()
+    while not free.all() and float(gradient[~free].max()) > slack:
+        free[int(np.argmax(np.where(free, -np.inf, gradient)))] = True
+        solution, free = _feasible(gram, right, solution, free)
+        gradient = right - gram @ solution
+    return np.asarray(solution / scale, dtype=np.float64)
+
+
+def _feasible(
+    gram: NDArray[np.float64], right: Vector, solution: Vector, free: NDArray[np.bool_]
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Solve for the free unknowns, tying those to zero that would turn negative."""
+    while True:
+        trial = np.zeros(len(right))
+        trial[free] = np.linalg.lstsq(gram[np.ix_(free, free)], right[free], rcond=1e-13)[0]
+        negative = free & (trial <= 0)
+        if not negative.any():
+            return trial, free
+        steps = solution[negative] / (solution[negative] - trial[negative])
+        solution = solution + float(steps.min()) * (trial - solution)
+        free = free & (solution > 1e-14)
+        solution = np.where(free, solution, 0.0)
+
+
+def predicted(row: Row, table: Mapping[str, float]) -> float | None:
+    """Instructions of a row by a table; None where the table lacks a piece that runs."""
+    parts = [(times, table.get(name)) for name, times in row.counts.items() if times]
+    known = [times * value for times, value in parts if value is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def errors(rows: Iterable[Row], table: Mapping[str, float]) -> list[float]:
+    """Relative error of every row the table knows, in percent, without sign."""
+    pairs = ((predicted(row, table), row.instructions) for row in rows)
+    return [abs(number / measured - 1) * 100 for number, measured in pairs if number is not None]
+
+
+def neighbours(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Pairs of rows that differ in one channel count alone: in_c, out_c or the multiplier, the smaller first."""
+    for variable in ("in_c", "out_c", "ch_mult"):
+        groups: dict[tuple[object, ...], list[tuple[int, Row]]] = {}
+        for row in rows:
+            key, value = _without(row, variable)
+            groups.setdefault(key, []).append((value, row))
+        for group in groups.values():
+            ordered = sorted(group, key=lambda pair: pair[0])
+            yield from ((one, other) for i, (_, one) in enumerate(ordered) for _, other in ordered[i + 1 :])
+
+
+def _without(row: Row, variable: str) -> tuple[tuple[object, ...], int]:
+    """What a row has in common with its neighbours, and the size they differ in."""
+    call = row.call
+    plane = (call.input_dims.h, call.input_dims.w, call.filter_dims.h, call.filter_dims.w, call.output_dims.h)
+    rest: dict[str, int | None] = {
+        "in_c": call.input_dims.c,
+        "out_c": None if call.ch_mult else call.output_dims.c,
+        "ch_mult": call.ch_mult,
+    }
+    value = rest.pop(variable)
+    return (row.kind, variable, *plane, call.output_dims.w, call.stride, call.padding, *rest.values()), value or 0
+
+
+def text(path: Path) -> str:
+    """The file of one build: provenance, errors, instructions."""
+    target, rows = target_of(path), read(path)
+    table = fit(rows)
+    kinds = sorted({row.kind for row in rows})
+    report = {kind: errors([row for row in rows if row.kind == kind], table) for kind in kinds}
+    made = {
+        "release": target.release,
+        "isa": target.isa.value,
+        "cpu": CPUS[target.isa],
+        "compiler": COMPILER_VERSION,
+        "flags": FLAGS,
+        "emulator": EMULATOR,
+        "rows": {kind: len(report[kind]) for kind in kinds},
+        "error_percent": {
+            kind: {"median": _percentile(found, 50), "p95": _percentile(found, 95), "max": _percentile(found, 100)}
+            for kind, found in report.items()
+        },
+        "instructions": dict(sorted(table.items())),
+    }
+    return json.dumps(made, indent=1) + "\n"
+
+
+def _percentile(found: Sequence[float], percent: int) -> float:
+    return round(float(np.percentile(found, percent)), DIGITS)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two files say the same, numbers within TOLERANCE."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= TOLERANCE * (1 + abs(one))
+    return one == other
+
+
+def main() -> int:
+    """Write the files, or with --check compare them; 1 where one differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder of cost vectors")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file is stale")
+    args = parser.parse_args()
+    code = 0
+    for path in sorted(args.folder.glob("*.jsonl.gz")):
+        target, made = target_of(path), text(path)
+        file = FOLDER / f"{target.release}-{target.isa.value}.json"
+        if args.check:
+            stale = not file.exists() or not same(json.loads(file.read_text(encoding="utf-8")), json.loads(made))
+            code |= stale
+            print(f"{file.name}: {'stale' if stale else 'up to date'}")
+        else:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(made, encoding="utf-8")
+            print(f"{file.name}: {json.dumps(json.loads(made)['error_percent'])}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
