@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
@@ -45,7 +45,7 @@ class State:
         self.graph: Graph = load(path, input_shapes=request.input_shapes, data=data)
         self.lowered: Lowered = lower(self.graph, request.assume)
         self.dimensions: Dimensions = analyse(self.graph)
-        self.prices = prices or Prices(request.targets, cost)
+        self.prices = prices or Prices(request.targets, cost_of_route)
 
     @cached_property
     def model(self) -> ModelProto:

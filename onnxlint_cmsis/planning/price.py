@@ -9,8 +9,8 @@ from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.planning.sites import Channels, Site
 from onnxlint_cmsis.types import KernelCall, Target
 
-Cost = Callable[[KernelCall, Target], "int | None"]
-"""Predicted instructions of a call on a target, None where nothing is known."""
+Cost = Callable[[KernelCall, Target, Route], "int | None"]
+"""Predicted instructions of a call with its route on a target, None where nothing is known."""
 
 
 class Price(NamedTuple):
@@ -47,5 +47,5 @@ class Prices:
 
     def _price(self, call: KernelCall, target: Target) -> Price:
         taken = route(call, target)
-        instructions = self._cost(call, target) if taken.kernel and not taken.undecided else None
+        instructions = self._cost(call, target, taken) if taken.kernel and not taken.undecided else None
         return Price(taken, instructions)
