@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ def _filler(source: Source, layout: Layout, read: Read) -> Codes:
     """Bit patterns for new elements, to be broadcast."""
     chosen = layout.fill
     if chosen is None:
-        return source.codes.dtype.type(0)  # nothing is new
+        return _scalar(source, 0)  # nothing is new
     if chosen.kind is FillKind.NUMBER:
         return _scalar(source, codes.number(source.elem_type, chosen.number))
     if chosen.kind is FillKind.FIRST:
@@ -70,5 +70,5 @@ def _filler(source: Source, layout: Layout, read: Read) -> Codes:
     return vector.reshape(shape)
 
 
-def _scalar(source: Source, value: int) -> Any:
-    return source.codes.dtype.type(value)
+def _scalar(source: Source, value: int) -> Codes:
+    return np.array(value, source.codes.dtype)

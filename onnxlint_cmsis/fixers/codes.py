@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.onnx_graph.graph import Problem
 
-Codes = npt.NDArray[np.unsignedinteger]
+Codes = npt.NDArray[Any]
 
 FIELD_TYPES = {
     "float_data": "<f4",
@@ -118,7 +118,7 @@ def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
     if tensor.data_location == tensor.EXTERNAL:
         return _external(tensor, path, (math.prod(tensor.dims) * bits + 7) // 8)
     if tensor.HasField("raw_data"):
-        return tensor.raw_data
+        return bytes(tensor.raw_data)
     field = TYPED_FIELDS.get(name, "int32_data")
     entries = np.array(getattr(tensor, field), dtype=FIELD_TYPES[field])
     if field in ("int32_data", "uint64_data") and bits < entries.itemsize * 8:
@@ -132,7 +132,7 @@ def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
     raw = read_bytes(path, location(tensor, path, problems), needed)
     if raw is None or problems:
         raise NotAppliedError(problems[0].message if problems else f"the external data of `{tensor.name}` are not read")
-    return raw
+    return bytes(raw)
 
 
 def _packed(codes: Codes, bits: int) -> bytes:

@@ -54,7 +54,10 @@ ONE: dict[Operator, frozenset[int]] = {
 """Inputs where 0 would make the lane NaN or infinite, or no lane of a normalisation; they get 1."""
 
 MOVING = frozenset(
-    "Cast Concat Expand Flatten Gather Identity Pad Reshape Slice Split Squeeze Tile Transpose Unsqueeze".split()
+    {
+        *("Cast", "Concat", "Expand", "Flatten", "Gather", "Identity", "Pad"),
+        *("Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+    }
 )
 """Operators of the default domain that hand elements on, so that a constant before one means what it means after."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,12 +16,17 @@ Kept = Mapping[int, tuple[int | None, ...]]
 """Class id to the old lane that each new lane holds, None for a new zero lane (`dims.axes.placement`)."""
 
 
-class Plan(NamedTuple):
+InputShapes = Mapping[str, tuple[Size, ...]]
+"""Sizes of inputs by name, None for one that stays symbolic (`--input-shape`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
     """New lanes of every class that changes; a class that is not named keeps all its lanes."""
 
     kept: dict[int, tuple[int | None, ...]]
     """Class id to the old lane that each new lane holds, None for a new zero lane."""
-    increments: dict[int, npt.NDArray[np.generic]] = {}
+    increments: dict[int, npt.NDArray[np.generic]] = field(default_factory=dict)
     """`Node.index` of a reader to what its bias gains per output channel: along the old output axis, in the bias' own
     unit, integers where the bias is stored in integers."""
 

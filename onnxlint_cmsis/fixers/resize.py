@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from onnxlint_cmsis.dims.bias import DEQUANTIZED, FLOAT, bias_scales
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.fixers import codes, shapes
 from onnxlint_cmsis.fixers.build import Source, built, placed
+from onnxlint_cmsis.fixers.codes import Codes
 from onnxlint_cmsis.fixers.layouts import SAME, Layout, Layouts, NewBias, layouts, new_biases, new_shape
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan, TensorEdit
 from onnxlint_cmsis.fixers.sites import Sites
@@ -22,8 +23,6 @@ from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-    from onnxlint_cmsis.fixers.codes import Codes
 
 
 def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -> ModelProto:
@@ -39,8 +38,8 @@ def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -
     planned = layouts(uses, plan)
     _check_nodes(uses, sites, plan)
     attributes, biases = attribute_edits(uses, plan.kept), new_biases(uses, plan)
-    for versions in _versions(sites, store, planned, plan):
-        _store(sites, store, *versions)
+    for version in _versions(sites, store, planned, plan):
+        _store(sites, store, version)
     for edit in attributes:
         set_number(sites.site(edit.node).node, edit.attribute, edit.element, edit.value)
     for bias in biases:
@@ -101,8 +100,17 @@ def _groups(changed: dict[Use, Layout]) -> list[tuple[Layout, tuple[Use, ...]]]:
     return [(layout, tuple(members)) for layout, members in found.items()]
 
 
-Version = tuple[tuple[Use, ...], bool, "Codes", str]
-"""Uses, whether it is a copy, elements, element type."""
+class Version(NamedTuple):
+    """One form of a stored constant after the plan."""
+
+    uses: tuple[Use, ...]
+    """Uses that read it."""
+    copied: bool
+    """A new tensor, because other uses need another form."""
+    codes: Codes
+    """Bit patterns."""
+    elem_type: str
+    """numpy-like name of the type."""
 
 
 def _versions(sites: Sites, store: Store, planned: Layouts, plan: Plan) -> list[Version]:
@@ -116,20 +124,20 @@ def _versions(sites: Sites, store: Store, planned: Layouts, plan: Plan) -> list[
         for place, (layout, members) in enumerate(_groups(changed)):
             source = read(members[0])
             copied = place > 0 or SAME in changed.values()
-            found.append((members, copied, built(source, layout, plan.increments, read), source.elem_type))
+            found.append(Version(members, copied, built(source, layout, plan.increments, read), source.elem_type))
     return found
 
 
-def _store(sites: Sites, store: Store, members: tuple[Use, ...], copied: bool, made: Codes, elem_type: str) -> None:
+def _store(sites: Sites, store: Store, version: Version) -> None:
     """Write a constant in place, or as a copy that its uses read instead."""
-    home = sites.home(members[0])
-    if not copied:
-        store.write(home, made)
+    home = sites.home(version.uses[0])
+    if not version.copied:
+        store.write(home, version.codes)
         return
-    node, position = sites.site(members[0][0]).node, members[0][1]
-    name = store.add(home.graph, node.input[position], elem_type, made)
-    for index, place in members:
-        sites.site(index).node.input[place] = name
+    index, position = version.uses[0]
+    name = store.add(home.graph, sites.site(index).node.input[position], version.elem_type, version.codes)
+    for index, position in version.uses:
+        sites.site(index).node.input[position] = name
 
 
 def _add_bias(uses: Uses, sites: Sites, store: Store, bias: NewBias, plan: Plan) -> None:
