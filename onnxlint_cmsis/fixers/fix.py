@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,18 +40,14 @@ def fix_model(path: str, data: bytes, request: Request) -> Fixed:
     first = start.survey()
     try:
         end = _settled(start, first)
+        if end is start:
+            return _left(start, first, _why_not(first, request))
+        proof = prove(data, end.data, inputs=INPUTS, input_shapes=request.input_shapes, beside=Path(path))
     except NotAppliedError as reason:
-        return _left(start, first, f"the planned sizes could not be applied: {reason}", failed=True)
-    if end is start:
-        return _left(start, first, _why_not(first, request))
-    proof = prove(data, end.data, inputs=INPUTS, input_shapes=request.input_shapes)
+        return _left(start, first, f"the planned sizes could not be applied: {reason}")
     if not proof.equal:
-        word = (
-            "the fixed model is not the same"
-            if proof.ran
-            else "ONNX Runtime cannot run the model, so nothing is proven"
-        )
-        return _left(start, first, f"{word}: {proof.reason}", failed=True, proof=proof)
+        what = f"the fixed model is not the same: {proof.reason}" if proof.ran else proof.reason
+        return _left(start, first, what, failed=proof.ran, proof=proof)
     return Fixed(_result(start, end, first, proof), end.data)
 
 

@@ -65,7 +65,7 @@ class State:
             self.dimensions,
             self.prices,
             self.request.options,
-            read=reader(self.path, self.data),
+            read=reader(self.data, self.path),
             refused=refused(self.model, self.graph, self.dimensions),
             disproved=disproved,
         )

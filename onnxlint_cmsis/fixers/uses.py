@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.dims.axes import Axis, leaves
 from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.dims.walk import RUN_TIME_SOURCES
+from onnxlint_cmsis.onnx_graph.derived import RUN_TIME_SOURCES
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 Use = tuple[int, int]
