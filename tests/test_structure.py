@@ -23,6 +23,8 @@ FLOOR = {
     "lower": 3,
     "checks": 4,
     "config": 5,
+    "planning": 5,
+    "fixers": 6,
     "reporters": 5,
     "accepted": 6,
     "engine": 7,

@@ -18,6 +18,7 @@ from onnxlint_cmsis.types import Size, Target
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -34,6 +35,19 @@ class Request(NamedTuple):
     """Sizes of inputs."""
     options: FixOptions
     """Policy and bounds."""
+
+
+def request_of(settings: Settings) -> Request:
+    """What a file's settings ask for."""
+    options = FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
+    return Request(settings.targets, settings.assume, settings.input_shapes, options)
 
 
 class State:
@@ -80,6 +94,7 @@ class State:
 
 def plan_of(found: Survey, options: FixOptions) -> Plan:
     """The decision as lanes to keep and amounts to add to biases."""
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.plan_types import Plan
 
     kept, removed = {}, {}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-POLICIES = ("faster", "route", "align")
-
-
 class FixOptions(NamedTuple):
     """One way to fix."""
 
     policy: str = "faster"
-    """One of POLICIES."""
+    """Name of a row of `policies.POLICIES`."""
     align: int = 4
     """Multiple that the policy `align` pads to."""
     min_gain: float = 0.5

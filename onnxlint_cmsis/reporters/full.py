@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
+from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
@@ -44,6 +45,7 @@ def summary(run: Run) -> str:
 def _file(file: FileResult, run: Run) -> Iterator[str]:
     if not run.quiet:
         yield from (note_line(file, note, run.color) for note in file.notes)
+    yield from fix_lines(file, run)
     for finding in file.findings:
         yield finding_line(file, finding, finding.message, run.color)
         for label, text in _details(finding):

@@ -1,0 +1,136 @@
+"""What came of fixing a file, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.plain import counted, paint, printable
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.result import ClassChange, FixResult, LayerChange, Locked, TensorChange, Total
+    from onnxlint_cmsis.fixers.verify import Proof
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+
+SHOWN = 3
+"""Names that a line lists before it only counts."""
+WIDEST = 56
+"""Characters of a node's or tensor's name; JSON has them in full."""
+UNIT = "predicted instructions (not cycles)"
+
+
+def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
+    """The lines about one file's fix; a single one where nothing changed."""
+    fix = file.fix
+    if fix is None:
+        return
+    head = paint(printable(file.path), "path", run.color)
+    if not fix.changed:
+        word = "not fixed" if fix.failed else "left as it is"
+        yield f"{head}: {word}: {printable(fix.reason)}"
+        details = [("locked", _locked(one)) for one in fix.locked if one.gain > 0] if not run.quiet else []
+    else:
+        yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
+        details = [*_details(fix, every=run.diff)]
+    for label, text in details:
+        yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+
+
+def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
+    for change in fix.classes:
+        yield "class", _class(change)
+    for layer in fix.layers if every else ():
+        yield from (("layer", text) for text in _layer(layer, fix))
+    for tensor in fix.tensors if every else ():
+        yield "tensor", _tensor(tensor)
+    for repair in fix.repairs:
+        yield "repairs", f"{repair.hazard} of {shortened(repair.layer)} on {repair.target}: {repair.what}"
+    for total in fix.totals:
+        yield "total", _total(total)
+    yield "MACs", _numbers(fix.macs.before, fix.macs.after)
+    yield "constants", _constants(fix)
+    yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    if fix.proof:
+        yield "proof", proof_text(fix.proof)
+    for one in fix.locked:
+        if one.gain > 0 or fix.policy == "align":
+            yield "locked", _locked(one)
+
+
+def _class(change: ClassChange) -> str:
+    """`6 -> 8 padded, FREE: conv1 makes it, conv2 reads it`."""
+    dead = [f"{number} {word}" for number, word in ((change.constants, "constant"), (change.unread, "unread")) if number]
+    why = f" ({', '.join(dead)} of {change.have})" if dead and change.want < change.have else ""
+    makers, readers = _names(change.deciders), _names(change.readers)
+    ends = "; ".join(part for part in (f"made by {makers}" if makers else "", f"read by {readers}" if readers else "") if part)
+    return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {ends}"
+
+
+def _layer(layer: LayerChange, fix: FixResult) -> Iterator[str]:
+    old, new = (" -> ".join("?" if c is None else str(c) for c in pair) for pair in (layer.channels, layer.new_channels))
+    sizes = f"{shortened(layer.label)}: channels {old} becomes {new}"
+    for total, had, has, kernel, after in zip(
+        fix.totals, layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True
+    ):
+        cost = "cost unknown" if had is None or has is None else _numbers(had, has)
+        route = kernel if kernel == after else f"{kernel} -> {after}"
+        yield f"{sizes}; {_cpu(total.target)}: {cost}, {route}"
+
+
+def _tensor(tensor: TensorChange) -> str:
+    shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
+    return f"{shortened(tensor.tensor)}: {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "none" if shape is None else "[" + ",".join(map(str, shape)) + "]"
+
+
+def _total(total: Total) -> str:
+    text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
+    if total.repair_price:
+        text += f"; stepping around hazards alone costs {total.repair_price:+,}"
+    return text + (f"; {counted(total.unknown, 'layer')} of unknown cost not counted" if total.unknown else "")
+
+
+def _constants(fix: FixResult) -> str:
+    old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
+    return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
+
+
+def proof_text(proof: Proof) -> str:
+    """What was compared, and how far outputs are apart."""
+    if not proof.equal:
+        return proof.reason
+    tried = f"{counted(proof.inputs, 'input')} in ONNX Runtime, before and after"
+    apart = [one for one in proof.differences if one.largest > 0]
+    if not apart:
+        return f"{tried}: every output is bit for bit the same"
+    worst = max(apart, key=lambda one: one.relative)
+    return f"{tried}: largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+
+
+def _locked(one: Locked) -> str:
+    gain = f"{one.size} -> {one.want} would save {one.gain:,} {UNIT}" if one.gain > 0 else f"{one.size} channels stay"
+    return f"{gain}; LOCKED by {one.reason}: {_names(one.layers)}"
+
+
+def _numbers(before: int, after: int) -> str:
+    change = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
+    return f"{before:,} -> {after:,}{change}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(shortened(name) for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _cpu(label: str) -> str:
+    return label.partition(", ")[0]
+
+
+def shortened(text: str) -> str:
+    """The text, its middle left out where it is too long."""
+    head = WIDEST // 3
+    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"
