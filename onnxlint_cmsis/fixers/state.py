@@ -53,10 +53,12 @@ def request_of(settings: Settings) -> Request:
 class State:
     """The bytes of a model and what follows from them."""
 
-    def __init__(self, path: str, data: bytes, request: Request, prices: Prices | None = None) -> None:
-        """Read the model. Raises ModelError."""
+    def __init__(
+        self, path: str, data: bytes, request: Request, prices: Prices | None = None, graph: Graph | None = None
+    ) -> None:
+        """Read the model, unless `graph` is what it reads as. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.graph: Graph = load(path, input_shapes=request.input_shapes, data=data)
+        self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
         self.lowered: Lowered = lower(self.graph, request.assume)
         self.dimensions: Dimensions = analyse(self.graph)
         self.prices = prices or Prices(request.targets, cost_of_route)

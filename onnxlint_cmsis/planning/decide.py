@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
@@ -31,6 +31,12 @@ class Decision(NamedTuple):
     """What it measures with `sizes`."""
     best: Count
     """What it would measure if --min-gain were 0."""
+    count: Callable[[Mapping[int, int]], Count]
+    """What it would measure with other sizes of the classes in `sizes`; those left out are as they are."""
+
+    def without(self, leaf: int) -> Count:
+        """What it measures if all classes change but one."""
+        return self.count({other: size for other, size in self.sizes.items() if other != leaf})
 
     @property
     def repairs(self) -> bool:
@@ -94,7 +100,8 @@ class _Choice:
         final = best if self._worth_it(repaired, best) else repaired
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
-        return Decision(changed, *(self._count(sizes) for sizes in (present, repaired, final, best)))
+        counts = (self._count(sizes) for sizes in (present, repaired, final, best))
+        return Decision(changed, *counts, lambda sizes: self._count({**present, **sizes}))
 
     def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
         """For each part its sizes with hazards repaired, and its best ones."""
