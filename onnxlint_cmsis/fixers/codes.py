@@ -124,7 +124,7 @@ def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
     if field in ("int32_data", "uint64_data") and bits < entries.itemsize * 8:
         size = max(bits, 8) // 8
         return entries.view(f"<u{entries.itemsize}").astype(f"<u{size}").tobytes()
-    return entries.tobytes()
+    return bytes(entries.tobytes())
 
 
 def _external(tensor: TensorProto, path: str, needed: int) -> bytes:

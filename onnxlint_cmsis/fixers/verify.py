@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
-from onnxlint_cmsis.fixers.inputs import Input, Setting, UnfedError, feed, model_inputs, settings
+from onnxlint_cmsis.fixers.feeds import Setting, feed, settings
+from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
 from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
 from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
 from onnxlint_cmsis.fixers.statics import static_reason
