@@ -27,8 +27,7 @@ class BiasSlot(NamedTuple):
     tensor: str
     """Stored constant to change; empty where the node has none yet and one may be added at `position`.
 
-    A new one of kind `dequantized` is an int32 constant behind a DequantizeLinear with `bias_scales` and no
-    zero-point.
+    A new one of kind `dequantized` is an int32 constant behind a DequantizeLinear with `scales` and no zero-point.
     """
     node: int
     """`Node.index` of the node that reads it: the layer itself, or the Add that follows it."""
@@ -36,6 +35,8 @@ class BiasSlot(NamedTuple):
     """Its input."""
     exact: bool
     """An integer sum in the layer's own unit, so that adding is exact."""
+    scales: tuple[float, ...] = ()
+    """Scale of a `dequantized` bias: one for each output channel or one for all."""
 
 
 def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
@@ -53,12 +54,32 @@ def bias_scales(graph: Graph, node: Node) -> tuple[float, ...] | None:
 
     None where the layer does not multiply two dequantized tensors directly.
     """
+    factors = factor_scales(graph, node)
+    return factors.products if factors is not None else None
+
+
+class FactorScales(NamedTuple):
+    """Scales of the two dequantized tensors that a layer multiplies."""
+
+    data: float
+    """Scale of the data."""
+    weights: tuple[float, ...]
+    """Scales of the weights: one for each output channel or one for all."""
+
+    @property
+    def products(self) -> tuple[float, ...]:
+        """Units of the layer's integer sum."""
+        return tuple(self.data * scale for scale in self.weights)
+
+
+def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
+    """Scales of what a layer multiplies; None where it does not multiply two dequantized tensors directly."""
     if node.op_type not in REAL or not _has(node, 1):
         return None
     data, weights = activation_scale(graph, node.inputs[0]), weight_scales(graph, node.inputs[1], _outputs(graph, node))
     if data is None or weights is None or node.attributes.get("alpha", 1.0) != 1.0:
         return None
-    return tuple(data * weight for weight in weights)
+    return FactorScales(data, weights)
 
 
 def _outputs(graph: Graph, node: Node) -> int:
@@ -148,7 +169,7 @@ def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> 
     scales, count = bias_scales(graph, node), _count(graph, node, 1)
     if not _has(reader, position):
         kind = FLOAT if scales is None else DEQUANTIZED
-        return BiasSlot(kind, "", reader.index, position, exact=scales is not None)
+        return BiasSlot(kind, "", reader.index, position, scales is not None, scales or ())
     name = reader.inputs[position]
     constant = _stored(graph, name)
     if constant is not None:
@@ -158,8 +179,10 @@ def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> 
     if quantized is None or not _per_channel(quantized, count, after):
         return None
     own = weight_scales(graph, name, max(len(quantized.shape) - after, 0))
-    exact = own is not None and scales is not None and _agree(own, scales)
-    return BiasSlot(DEQUANTIZED, quantized.name, reader.index, position, exact)
+    if own is None:
+        return None
+    exact = scales is not None and _agree(own, scales)
+    return BiasSlot(DEQUANTIZED, quantized.name, reader.index, position, exact, own)
 
 
 def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
