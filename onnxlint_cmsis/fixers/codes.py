@@ -137,9 +137,9 @@ def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
 
 def _packed(codes: Codes, bits: int) -> bytes:
     if bits >= 8:
-        return np.ascontiguousarray(codes).astype(codes.dtype.newbyteorder("<"), copy=False).tobytes()
+        return bytes(np.ascontiguousarray(codes).astype(codes.dtype.newbyteorder("<"), copy=False).tobytes())
     per_byte = 8 // bits
     flat = np.zeros(-(-codes.size // per_byte) * per_byte, np.uint8)
     flat[: codes.size] = codes.reshape(-1)
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return np.bitwise_or.reduce(flat.reshape(-1, per_byte) << shifts, axis=1).astype(np.uint8).tobytes()
+    return bytes(np.bitwise_or.reduce(flat.reshape(-1, per_byte) << shifts, axis=1).astype(np.uint8).tobytes())
