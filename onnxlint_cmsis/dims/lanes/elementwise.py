@@ -53,11 +53,12 @@ def _real(node: Node, name: str, default: float) -> float:
 
 
 def _sigmoid(x: Floats, _node: Node) -> Floats:
-    return np.reciprocal(1 + np.exp(-x))
+    made: Floats = 1 / (1 + np.exp(-x))
+    return made
 
 
 def _hard_sigmoid(x: Floats, node: Node) -> Floats:
-    return np.clip(_real(node, "alpha", 0.2) * x + _real(node, "beta", 0.5), 0, 1)
+    return np.minimum(np.maximum(_real(node, "alpha", 0.2) * x + _real(node, "beta", 0.5), 0), 1)
 
 
 def _leaky(x: Floats, node: Node) -> Floats:
@@ -73,9 +74,10 @@ def _erf(x: Floats, _node: Node) -> Floats:
 
 
 def _gelu(x: Floats, node: Node) -> Floats:
-    if node.text("approximate", "none") == "tanh":
-        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-    return 0.5 * x * (1 + _erf(x / math.sqrt(2), node))
+    tanh = node.text("approximate", "none") == "tanh"
+    bend = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if tanh else _erf(x / math.sqrt(2), node)
+    made: Floats = 0.5 * x * (1 + bend)
+    return made
 
 
 CURVES: dict[str, Curve] = {
