@@ -124,7 +124,7 @@ def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
     if field in ("int32_data", "uint64_data") and bits < entries.itemsize * 8:
         size = max(bits, 8) // 8
         return entries.view(f"<u{entries.itemsize}").astype(f"<u{size}").tobytes()
-    return entries.tobytes()
+    return bytes(entries.tobytes())
 
 
 def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
@@ -137,9 +137,9 @@ def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
 
 def _packed(codes: Codes, bits: int) -> bytes:
     if bits >= 8:
-        return np.ascontiguousarray(codes).astype(codes.dtype.newbyteorder("<"), copy=False).tobytes()
+        return bytes(np.ascontiguousarray(codes).astype(codes.dtype.newbyteorder("<"), copy=False).tobytes())
     per_byte = 8 // bits
     flat = np.zeros(-(-codes.size // per_byte) * per_byte, np.uint8)
     flat[: codes.size] = codes.reshape(-1)
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return np.bitwise_or.reduce(flat.reshape(-1, per_byte) << shifts, axis=1).astype(np.uint8).tobytes()
+    return bytes(np.bitwise_or.reduce(flat.reshape(-1, per_byte) << shifts, axis=1).astype(np.uint8).tobytes())

@@ -1,44 +1,24 @@
-"""Random inputs of the right kind: seeded, within the range that a model quantizes, with its extremes and zeros."""
+"""What a model takes: types, sizes with their symbols, the range it quantizes, numbers it compares with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onnxlint_cmsis.fixers.plan_types import InputShapes
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, ValueInfoProto
+    from onnx import ModelProto, TensorProto, ValueInfoProto
 
-Feed = dict[str, npt.NDArray[np.generic]]
 Span = tuple[float, float]
 """Smallest and largest value."""
 
 PLAIN = (-3.0, 3.0)
-"""Span of float inputs that are not quantized; values inside it have variance 1 or less."""
-SPANS: tuple[Span, ...] = ((-1000, 1000), (0, 15), (0, 1), (0, 0))
-"""Spans to try for inputs of 32 and 64 bits, which may be indices into something small."""
-SIZES = (1, 2, 3, 4, 8, 16, 32, 64, 128)
-"""Sizes to try for symbolic axes, but for the batch."""
-BATCHES = (1, 2)
-"""Sizes to try for a symbolic axis 0."""
-FORMS = ("zeros", "lowest", "highest", "extremes", "uniform", "normal")
-"""What an input holds; the last two are repeated with other values."""
-
-
-class Setting(NamedTuple):
-    """Choices that the model leaves open."""
-
-    batch: int
-    """Size of a symbolic axis 0."""
-    size: int
-    """Size of every other symbolic axis."""
-    wide: Span
-    """Span of 32- and 64-bit integers."""
+"""Span of float inputs that are not quantized; normal values in it have variance 1."""
+COMPARISONS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+"""Operators by which a model may choose a branch."""
 
 
 class Input(NamedTuple):
@@ -48,10 +28,12 @@ class Input(NamedTuple):
     """Name."""
     dtype: np.dtype[Any]
     """numpy's type."""
-    shape: tuple[int | None, ...]
-    """Sizes, None where symbolic."""
+    shape: tuple[int | str, ...]
+    """Sizes, or the names of those that are symbolic."""
     span: Span | None
-    """Smallest and largest value; None for integers of 32 and 64 bits."""
+    """Smallest and largest value; None for integers of 32 and 64 bits, which may be anything."""
+    compared: tuple[float, ...]
+    """Numbers that the model compares it with."""
 
 
 class UnfedError(Exception):
@@ -60,46 +42,35 @@ class UnfedError(Exception):
 
 def model_inputs(model: ModelProto, input_shapes: InputShapes) -> list[Input]:
     """Inputs without the constants listed among them. Raises UnfedError for what is not a tensor of numbers."""
-    constants = {tensor.name for tensor in model.graph.initializer}
-    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
-    return [_input(model, value, input_shapes) for value in model.graph.input if value.name not in constants]
+    constants = dict(_constants(model))
+    listed = constants.keys() | {sparse.values.name for sparse in model.graph.sparse_initializer}
+    values = [value for value in model.graph.input if value.name not in listed]
+    symbols = _symbols(values, input_shapes)
+    return [_input(model, value, symbols, constants) for value in values]
 
 
-def settings(inputs: list[Input]) -> Iterator[Setting]:
-    """Settings to try, the likeliest first; one alone where the inputs leave nothing open."""
-    open_batch = any(one.shape and one.shape[0] is None for one in inputs)
-    open_size = any(None in one.shape[1:] for one in inputs)
-    wide = any(one.span is None for one in inputs)
-    choices = product(BATCHES if open_batch else (1,), SPANS if wide else ((0, 0),), SIZES if open_size else (1,))
-    return (Setting(batch, size, span) for batch, span, size in choices)
+def _symbols(values: list[ValueInfoProto], input_shapes: InputShapes) -> dict[tuple[str, int], int | str]:
+    """Size or symbol of every axis of every input; a symbol that the user gave a size has it everywhere."""
+    found: dict[tuple[str, int], int | str] = {}
+    bound: dict[int | str, int] = {}
+    for value in values:
+        given = input_shapes.get(value.name, ())
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            symbol = dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}[{axis}]"
+            found[value.name, axis] = symbol
+            size = given[axis] if axis < len(given) else None
+            if size is not None:
+                found[value.name, axis] = size
+                bound |= {symbol: size} if isinstance(symbol, str) else {}
+    return {place: bound.get(size, size) for place, size in found.items()}
 
 
-def feed(inputs: list[Input], setting: Setting, number: int, seed: int) -> Feed:
-    """The `number`-th input of a model: each form once, then uniform and normal values in turn."""
-    form = FORMS[number] if number < len(FORMS) else FORMS[4 + number % 2]
-    random = np.random.default_rng((seed, number))
-    return {one.name: _values(one, setting, form, random) for one in inputs}
-
-
-def _values(one: Input, setting: Setting, form: str, random: np.random.Generator) -> npt.NDArray[np.generic]:
-    shape = [
-        size if size is not None else setting.size if axis else setting.batch for axis, size in enumerate(one.shape)
-    ]
-    low, high = setting.wide if one.span is None else one.span
-    if form == "zeros":
-        return np.zeros(shape, one.dtype)
-    if form in ("lowest", "highest"):
-        return np.full(shape, low if form == "lowest" else high).astype(one.dtype)
-    if form == "extremes":
-        return random.choice([low, high], shape).astype(one.dtype)
-    if form == "uniform":
-        made = random.uniform(low, high, shape)
-    else:
-        made = np.clip(random.normal((low + high) / 2, (high - low) / 6, shape), low, high)
-    return (made if one.dtype.kind == "f" else np.rint(made)).astype(one.dtype)
-
-
-def _input(model: ModelProto, value: ValueInfoProto, input_shapes: InputShapes) -> Input:
+def _input(
+    model: ModelProto,
+    value: ValueInfoProto,
+    symbols: dict[tuple[str, int], int | str],
+    constants: dict[str, TensorProto],
+) -> Input:
     from onnx import helper
 
     tensor = value.type.tensor_type
@@ -108,39 +79,58 @@ def _input(model: ModelProto, value: ValueInfoProto, input_shapes: InputShapes) 
     dtype: np.dtype[Any] = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     if dtype.kind not in "iufb":
         raise UnfedError(f"input `{value.name}` is of type {dtype}, for which no values are made")
-    stated = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
-    given = input_shapes.get(value.name, ())
-    shape = tuple(
-        given[axis] if axis < len(given) and given[axis] is not None else size for axis, size in enumerate(stated)
-    )
-    return Input(value.name, dtype, shape, _span(model, value.name, dtype))
+    shape = tuple(symbols[value.name, axis] for axis in range(len(tensor.shape.dim)))
+    span = _span(model, value.name, dtype, constants)
+    return Input(value.name, dtype, shape, span, tuple(_compared(model, value.name, constants)))
 
 
-def _span(model: ModelProto, name: str, dtype: np.dtype[Any]) -> Span | None:
+def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
+    """Initializers and Constant nodes of the main graph."""
+    for tensor in model.graph.initializer:
+        yield tensor.name, tensor
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
+            yield node.output[0], node.attribute[0].t
+
+
+def _span(model: ModelProto, name: str, dtype: np.dtype[Any], constants: dict[str, TensorProto]) -> Span | None:
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
-        return next(filter(None, (_quantized(model, node) for node in model.graph.node if name in node.input)), PLAIN)
+        return _quantized(model, name, constants) or PLAIN
     if dtype.itemsize > 2:
         return None
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
 
 
-def _quantized(model: ModelProto, node: NodeProto) -> Span | None:
+def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Span | None:
     """Span that a QuantizeLinear with constant numbers can tell apart."""
+    for node in model.graph.node:
+        if node.op_type != "QuantizeLinear" or node.input[0] != name or len(node.input) < 3:
+            continue
+        scale, zero = (_numbers(constants.get(one)) for one in node.input[1:3])
+        if (
+            scale is None
+            or zero is None
+            or scale.size != 1
+            or zero.dtype.name not in ("int8", "uint8", "int16", "uint16")
+        ):
+            continue
+        limits, step, offset = np.iinfo(zero.dtype), float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0])
+        return (int(limits.min) - offset) * step, (int(limits.max) - offset) * step
+    return None
+
+
+def _compared(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Iterator[float]:
+    for node in model.graph.node:
+        if node.op_type in COMPARISONS and name in node.input:
+            other = _numbers(constants.get(node.input[1 - list(node.input).index(name)]))
+            if other is not None and other.size == 1:
+                yield other.reshape(-1)[0].item()
+
+
+def _numbers(tensor: TensorProto | None) -> np.ndarray[Any, Any] | None:
     from onnx import numpy_helper
 
-    if node.op_type != "QuantizeLinear" or len(node.input) < 3:
-        return None
-    found = {tensor.name: tensor for tensor in model.graph.initializer if tensor.name in node.input[1:]}
-    for other in model.graph.node:
-        if other.op_type == "Constant" and other.output[0] in node.input[1:] and other.attribute[0].HasField("t"):
-            found[other.output[0]] = other.attribute[0].t
-    if any(name not in found for name in node.input[1:3]):
-        return None
-    scale, zero = (numpy_helper.to_array(found[name]) for name in node.input[1:3])
-    if scale.size != 1 or zero.dtype.name not in ("int8", "uint8", "int16", "uint16"):
-        return None
-    limits, step = np.iinfo(zero.dtype), float(scale.reshape(-1)[0])
-    return (int(limits.min) - int(zero.reshape(-1)[0])) * step, (int(limits.max) - int(zero.reshape(-1)[0])) * step
+    return None if tensor is None else numpy_helper.to_array(tensor)

@@ -8,12 +8,14 @@ between two steps may then go the other way, which says nothing about the intege
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.fixers.branches import UnreachedError, changed_branches, unreached, with_outputs
 from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
-from onnxlint_cmsis.fixers.inputs import Input, Setting, UnfedError, feed, model_inputs, settings
+from onnxlint_cmsis.fixers.feeds import Feed, Setting, feed, settings
+from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
 from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
 from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
 from onnxlint_cmsis.fixers.statics import static_reason
@@ -66,7 +68,7 @@ def prove(  # noqa: PLR0913
         runner = _Runner(model, old, seed, input_shapes or {})
     except (UnfedError, RuntimeRefusalError) as error:
         return Proof(False, f"ONNX Runtime cannot run the model as it is: {error}", False, (), 0)
-    reason = static_reason(old, new)
+    reason = static_reason(old, new) or runner.unreached(new, inputs)
     if reason:
         return Proof(False, reason, True, (), 0)
     return runner.compare(new, inputs)
@@ -84,10 +86,8 @@ def observe(
     parsed = ModelProto.FromString(whole(model))
     made = {name for node in parsed.graph.node for name in node.output if name}
     chosen = [name for name in dict.fromkeys(names) if name in made]
-    stated = {value.name for value in parsed.graph.output}
-    parsed.graph.output.extend(type(parsed.graph.output[0])(name=name) for name in chosen if name not in stated)
     try:
-        runner = _Runner(parsed, parsed.SerializeToString(), seed, input_shapes or {}, level=Level.NONE)
+        runner = _Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, level=Level.NONE)
         values = runner.first.run(feed(runner.inputs, runner.settings[0], 4, seed), chosen) if chosen else []
     except (UnfedError, RuntimeRefusalError, NotAppliedError):
         return {}
@@ -123,12 +123,24 @@ class _Runner:
                 return Proof(False, f"{reason} ({level.value})", True, found.differences(), tried)
         return Proof(True, "", True, differences, tried)
 
-    def _run(self, sessions: tuple[Session, Session], count: int) -> tuple[Comparison, int]:
-        found = Comparison(sessions[0].outputs, unit_outputs(self.model))
+    def unreached(self, new: bytes, count: int) -> str:
+        """What of the change no input reaches, empty where all is."""
+        try:
+            branches = changed_branches(self.model.graph, type(self.model).FromString(new).graph)
+            node = unreached(self.model, branches, self._feeds(count))
+        except (UnreachedError, RuntimeRefusalError) as error:
+            return f"{error}; whether it is ever run is not known"
+        return f"no input leads into the changed branch of {node}" if node else ""
+
+    def _feeds(self, count: int) -> Iterator[Feed]:
         for number in range(count):
             for setting in self.settings:
-                values = feed(self.inputs, setting, number, self.seed)
-                found.add(sessions[0].run(values), sessions[1].run(values))
+                yield feed(self.inputs, setting, number, self.seed)
+
+    def _run(self, sessions: tuple[Session, Session], count: int) -> tuple[Comparison, int]:
+        found = Comparison(sessions[0].outputs, unit_outputs(self.model))
+        for values in self._feeds(count):
+            found.add(sessions[0].run(values), sessions[1].run(values))
         return found, count * len(self.settings)
 
     def _settings(self) -> list[Setting]:

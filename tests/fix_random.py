@@ -1,0 +1,98 @@
+"""Random models with a random plan for their classes: lanes come, and lanes that do nothing go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+from hypothesis import strategies as st
+from onnx import helper
+
+import lanes_random
+import test_dims_property
+from lanes_checks import Analysed, analysed
+from onnxlint_cmsis.fixers.plan_types import Plan
+from onnxlint_cmsis.fixers.resize import refused
+from onnxlint_cmsis.types import Freedom
+
+
+class Planned(NamedTuple):
+    """A model with a plan."""
+
+    one: Analysed
+    plan: Plan
+
+    def __repr__(self) -> str:
+        return f"{onnx.printer.to_text(self.one.model)}\n{self.plan}"
+
+
+@st.composite
+def models(draw: st.DrawFn) -> onnx.ModelProto:
+    """A model in any style; constants may be shared, and be nodes."""
+    model, _ = draw(st.one_of(lanes_random.random_models(), test_dims_property.random_models()))
+    if draw(st.booleans()):
+        share_equal_constants(model)
+    if draw(st.booleans()):
+        make_constant_nodes(model, np.random.default_rng(draw(st.integers(0, 99))))
+    if draw(st.booleans()):
+        del model.graph.value_info[:]
+    return model
+
+
+@st.composite
+def planned(draw: st.DrawFn, unsafe: bool = False) -> Planned:
+    """Lanes that may go do, or stay, one by one; up to two new ones come, at any place."""
+    one = analysed(draw(models()))
+    kept: dict[int, tuple[int | None, ...]] = {}
+    removed: dict[int, list[int]] = {}
+    fixed = refused(one.model, one.graph, one.dimensions)
+    for found in one.dimensions.classes:
+        if found.freedom is Freedom.LOCKED or found.id in fixed:
+            continue
+        lanes = one.lanes.classes[found.id]
+        able = sorted({*lanes.exact, *(lanes.unsafe if unsafe else ())})
+        gone = draw(st.sets(st.sampled_from(able))) if able else set()
+        new: list[int | None] = [lane for lane in range(found.size) if lane not in gone]
+        for _ in range(draw(st.integers(0, 2))):
+            new.insert(draw(st.integers(0, len(new))), None)
+        if new != list(range(found.size)):
+            kept[found.id] = tuple(new)
+            removed[found.id] = sorted(gone)
+    return Planned(one, Plan(kept, one.lanes.increments(removed)))
+
+
+def share_equal_constants(model: onnx.ModelProto) -> None:
+    """Make one constant of those that are equal, as exporters do."""
+    first: dict[bytes, str] = {}
+    names: dict[str, str] = {}
+    kept = []
+    for tensor in model.graph.initializer:
+        copy = onnx.TensorProto()
+        copy.CopyFrom(tensor)
+        copy.ClearField("name")
+        names[tensor.name] = first.setdefault(copy.SerializeToString(deterministic=True), tensor.name)
+        if names[tensor.name] == tensor.name:
+            kept.append(tensor)
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    for node in model.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+
+
+def make_constant_nodes(model: onnx.ModelProto, random: np.random.Generator) -> None:
+    """Turn some initializers into Constant nodes."""
+    chosen = [tensor for tensor in model.graph.initializer if random.random() < 0.5]
+    nodes = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in chosen]
+    kept = [tensor for tensor in model.graph.initializer if tensor not in chosen]
+    nodes += list(model.graph.node)
+    del model.graph.initializer[:]
+    del model.graph.node[:]
+    model.graph.initializer.extend(kept)
+    model.graph.node.extend(nodes)
+
+
+def sizes(plan: Plan) -> Mapping[int, int]:
+    """New size of every class of a plan."""
+    return {leaf: len(lanes) for leaf, lanes in plan.kept.items()}
