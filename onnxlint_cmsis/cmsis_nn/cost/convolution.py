@@ -6,7 +6,7 @@ Sources: ConvolutionFunctions/arm_convolve_s8.c, arm_convolve_1x1_s8.c and arm_c
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.matmul import core_4x_s8, kernel_s8_s16, mat_mult_s8, nt_t_s8, single_column
-from onnxlint_cmsis.cmsis_nn.cost.memory import block, widen
+from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes, add
 from onnxlint_cmsis.types import Isa
 
@@ -25,7 +25,9 @@ def convolve_1x1_s8(sizes: Sizes, isa: Isa) -> Counts:
 def convolve_s8(sizes: Sizes, isa: Isa) -> Counts:
     """Columns of windows, two at a time (four on MVE), each group multiplied by all filters."""
     counts = {"convolve_s8": 1, **_im2col(sizes)}
-    _copies(counts, sizes, isa)
+    inside = sizes.plane.inside
+    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
+    add(counts, block(isa, "im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
     if isa is Isa.MVE:
         fours, left = divmod(sizes.pixels, 4)
         add(counts, nt_t_s8(isa, sizes.n * fours, 4, sizes.depth, sizes.out_c))
@@ -37,7 +39,7 @@ def convolve_s8(sizes: Sizes, isa: Isa) -> Counts:
 
 
 def convolve_s8_widening_taps(sizes: Sizes, isa: Isa) -> Counts:
-    """Scalar and dsp before 5.0.0: every tap is widened on its way into the column."""
+    """Scalar and dsp in 4.0.0: every tap is widened on its way into the column."""
     counts = {"convolve_s8": 1, **_im2col(sizes)}
     outside = sizes.pixels * sizes.taps - sizes.plane.inside
     counts["im2col.copy"] = sizes.n * sizes.plane.inside
@@ -48,12 +50,17 @@ def convolve_s8_widening_taps(sizes: Sizes, isa: Isa) -> Counts:
 
 
 def convolve_s8_core_4x(sizes: Sizes, isa: Isa) -> Counts:
-    """MVE in 4.0.0: groups of four pixels by one function, or by another where a tap falls in the padding."""
+    """MVE in 4.0.0: groups of four pixels by one function, or by another where a tap falls in the padding.
+
+    Taps in the padding are filled by the C library there, not by arm_memset_s8.
+    """
     counts = {"convolve_s8": 1, **_im2col(sizes)}
-    _copies(counts, sizes, isa)
-    plane, left = sizes.plane, sizes.pixels % 4
-    add(counts, core_4x_s8(sizes.n * (plane.fours - plane.padded_fours), sizes.depth, sizes.out_c))
-    add(counts, mat_mult_s8(sizes.n * plane.padded_fours, 4, sizes.depth, sizes.out_c))
+    inside, left = sizes.plane.inside, sizes.pixels % 4
+    whole, padded = sizes.fours
+    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
+    add(counts, library_block("im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
+    add(counts, core_4x_s8(sizes.n * whole, sizes.depth, sizes.out_c))
+    add(counts, mat_mult_s8(sizes.n * padded, 4, sizes.depth, sizes.out_c))
     add(counts, mat_mult_s8(sizes.n if left else 0, left, sizes.depth, sizes.out_c))
     return counts
 
@@ -71,13 +78,6 @@ def _im2col(sizes: Sizes) -> Counts:
         "im2col.left": images * plane.h.inside * plane.w.before,
         "im2col.right": images * plane.h.inside * plane.w.after,
     }
-
-
-def _copies(counts: Counts, sizes: Sizes, isa: Isa) -> None:
-    """One copy for a tap on the input, one fill for a tap in the padding."""
-    inside = sizes.plane.inside
-    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
-    add(counts, block(isa, "im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
 
 
 def _columns_by_two(counts: Counts, sizes: Sizes, isa: Isa) -> None:

@@ -6,7 +6,7 @@ arm_depthwise_conv_wrapper_s8.c of each release.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.cost.memory import block, widen
+from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes, add
 from onnxlint_cmsis.types import Isa
@@ -85,14 +85,14 @@ def _opt_dsp(sizes: Sizes) -> Counts:
         "opt.singles.enter": pixels * (single > 0),
         "opt.single": pixels * single,
         "opt.single.tap": pixels * single * sizes.taps,
-        "opt.above": plane.h.rows_before * sizes.out_w,
-        "opt.below": plane.h.rows_after * sizes.out_w,
+        "opt.above": (plane.h.cut_before + plane.h.cut_both) * sizes.out_w,
+        "opt.below": (plane.h.cut_after + plane.h.cut_both) * sizes.out_w,
         "opt.above.value": plane.h.before * sizes.out_w * sizes.filter_w * sizes.in_c,
         "opt.below.value": plane.h.after * sizes.out_w * sizes.filter_w * sizes.in_c,
         "opt.copy": plane.inside,
     }
     add(counts, widen("opt.copy", plane.inside, sizes.in_c))
-    add(counts, block(Isa.DSP, "opt.fill", outside, 2 * sizes.in_c))
+    add(counts, library_block("opt.fill", outside, 2 * sizes.in_c))
     return counts
 
 
@@ -124,7 +124,7 @@ def _opt_block(sizes: Sizes, channels: int) -> Counts:
         "opt.left.vector": left * vectors,
         "opt.left.tap": left * vectors * sizes.taps,
     }
-    for name, fours in (("opt.four", plane.fours - plane.padded_fours), ("opt.padded_four", plane.padded_fours)):
+    for name, fours in zip(("opt.four", "opt.padded_four"), sizes.fours, strict=True):
         counts[name] = fours
         counts[f"{name}.vector"] = fours * vectors
         counts[f"{name}.tap"] = fours * vectors * sizes.taps

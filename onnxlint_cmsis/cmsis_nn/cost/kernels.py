@@ -65,10 +65,9 @@ class Kernel(NamedTuple):
 KERNELS = (
     Kernel("arm_convolve_1x1_s8_fast", convolution.convolve_1x1_s8_fast, covers=_dense),
     Kernel("arm_convolve_1x1_s8", convolution.convolve_1x1_s8, covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="5.0.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.0.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.0.0", covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8, MVE_ONLY, since="4.1.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, since="4.1.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.0.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="5.0.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.strips, MVE_ONLY, since="6.0.0", covers=_dense),

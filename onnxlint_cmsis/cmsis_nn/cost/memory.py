@@ -8,12 +8,17 @@ from onnxlint_cmsis.types import Isa
 
 
 def block(isa: Isa, name: str, times: int, size: int) -> Counts:
-    """`times` calls that move or fill `size` bytes.
-
-    The C library is slower on blocks that do not begin on a word, which those of a size not divisible by 4 do in turn.
-    """
+    """`times` calls that move or fill `size` bytes."""
     if isa is Isa.MVE:
         return {f"{name}.call": times, f"{name}.vector": times * up(size, 16)}
+    return library_block(name, times, size)
+
+
+def library_block(name: str, times: int, size: int) -> Counts:
+    """`times` calls of the C library.
+
+    It is slower on blocks that do not begin on a word, which those of a size not divisible by 4 do in turn.
+    """
     case = f"{name}.rest_{size % 4}"
     return {
         f"{case}": times,

@@ -29,24 +29,15 @@ class Axis(NamedTuple):
     """Positions whose last tap alone does not."""
     cut_both: int
     """Positions where neither does."""
-    rows_before: int
-    """Positions with a tap in the padding before."""
-    rows_after: int
-    """Positions with a tap in the padding after."""
 
 
 class Plane(NamedTuple):
-    """Both axes, and the pixels in the groups of four that MVE kernels take."""
+    """Both axes."""
 
     h: Axis
     """Along the height."""
     w: Axis
     """Along the width."""
-    fours: int
-    """Groups of four consecutive output pixels."""
-    padded_fours: int
-    """How many of them have a tap in the padding."""
-
     @property
     def inside(self) -> int:
         """Taps of all windows that fall on the input."""
@@ -56,12 +47,15 @@ class Plane(NamedTuple):
 @lru_cache(maxsize=PLANES)
 def plane(height: AxisSizes, width: AxisSizes) -> Plane:
     """The counts of one plane."""
-    h, w = _axis(*height), _axis(*width)
-    pixels = height[0] * width[0]
-    rows, columns = _padded(*height), _padded(*width)
-    flags = [row or column for row in rows for column in columns]
-    fours = [any(flags[i : i + 4]) for i in range(0, pixels - 3, 4)]
-    return Plane(h, w, len(fours), sum(fours))
+    return Plane(_axis(*height), _axis(*width))
+
+
+@lru_cache(maxsize=PLANES)
+def padded_fours(height: AxisSizes, width: AxisSizes) -> int:
+    """How many groups of four consecutive output pixels, as MVE kernels take them, have a tap in the padding."""
+    columns = _padded(*width)
+    flags = [row or column for row in _padded(*height) for column in columns]
+    return sum(any(flags[first : first + 4]) for first in range(0, len(flags) - 3, 4))
 
 
 def _axis(outputs: int, stride: int, padding: int, size: int, dilation: int, inputs: int) -> Axis:
@@ -73,8 +67,7 @@ def _axis(outputs: int, stride: int, padding: int, size: int, dilation: int, inp
         before, inside = before + below, inside + max(0, within - below)
         ends[start >= 0, start + (size - 1) * dilation < inputs] += 1
     after = outputs * size - before - inside
-    whole, cut_before, cut_after, cut_both = (ends[key] for key in ((True, True), (False, True), (True, False), (False, False)))
-    return Axis(before, inside, after, whole, cut_before, cut_after, cut_both, cut_before + cut_both, cut_after + cut_both)
+    return Axis(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
 
 
 def _padded(outputs: int, stride: int, padding: int, size: int, dilation: int, inputs: int) -> list[bool]:

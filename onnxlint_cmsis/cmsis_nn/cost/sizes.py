@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.cost.plane import Plane, plane
+from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, padded_fours, plane
 from onnxlint_cmsis.types import Dims, KernelCall
 
 Counts = dict[str, int]
@@ -67,10 +67,21 @@ class Sizes(NamedTuple):
     @property
     def plane(self) -> Plane:
         """How the window meets the padding."""
-        return plane(
-            (self.out_h, self.stride_h, self.pad_h, self.filter_h, self.dilation_h, self.in_h),
-            (self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w),
-        )
+        return plane(self._height, self._width)
+
+    @property
+    def fours(self) -> tuple[int, int]:
+        """Groups of four consecutive output pixels with every tap on the input, and groups with one in the padding."""
+        padded = padded_fours(self._height, self._width)
+        return self.pixels // 4 - padded, padded
+
+    @property
+    def _height(self) -> AxisSizes:
+        return self.out_h, self.stride_h, self.pad_h, self.filter_h, self.dilation_h, self.in_h
+
+    @property
+    def _width(self) -> AxisSizes:
+        return self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w
 
 
 _NO_FILTER = Dims(1, 1, 1, 1)
