@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers import differences
+from onnxlint_cmsis.fixers.doubt import Place, disproved
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
 from onnxlint_cmsis.fixers.state import Request, State, plan_of
 from onnxlint_cmsis.fixers.verify import Proof, prove
+from onnxlint_cmsis.planning.decide import movable_classes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.planning.survey import Survey
@@ -37,7 +39,7 @@ def fix_model(path: str, data: bytes, request: Request) -> Fixed:
     `path` is where the bytes come from, whose folder holds external data.
     """
     start = State(path, data, request)
-    first = start.survey()
+    first = _surveyed(start)
     try:
         end = _settled(start, first)
         if end is start:
@@ -57,8 +59,19 @@ def _settled(state: State, found: Survey) -> State:
         if not found.decision.sizes:
             break
         state = state.changed(plan_of(found, state.request.options))
-        found = state.survey()
+        found = _surveyed(state)
     return state
+
+
+def _surveyed(state: State) -> Survey:
+    """What planning makes of a model, once no constant that it relies on is seen to be another."""
+    wrong: set[Place] = set()
+    while True:
+        found = state.survey(wrong)
+        more = disproved(state, found) - wrong
+        if not more:
+            return found
+        wrong |= more
 
 
 def _result(start: State, end: State, first: Survey, proof: Proof) -> FixResult:
@@ -108,6 +121,8 @@ def _why_not(found: Survey, request: Request) -> str:
         return "no missed routing condition can be satisfied by channel counts that may change"
     if not any(decision.before.instructions):
         return "no layer's cost is known on these targets"
+    if not movable_classes(found.view, {}):
+        return "every channel count is LOCKED"
     have, best = sum(decision.before.instructions), sum(decision.best.instructions)
     if best >= have:
         return "no other sizes of the classes that may change cost fewer instructions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
@@ -10,9 +10,9 @@ from onnxlint_cmsis.planning.candidates import domains_of
 from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses
 from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.options import FixOptions
-from onnxlint_cmsis.planning.policies import POLICIES, Policy
+from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import Level, Problem, Sizes, components
+from onnxlint_cmsis.planning.problem import Problem, Sizes, components
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.planning.view import View
 from onnxlint_cmsis.types import Freedom
@@ -57,7 +57,18 @@ def decide(
     misses = misses_in(view, prices) if policy.name == "route" else no_misses
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = Problem(domains, factors)
-    return _Choice(problem, Layout(len(prices.targets)), policy, options).decision(_growth(problem, live, options))
+    choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
+    return choice.decision(_growth(problem, live, options))
+
+
+def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
+    """Leaves along the channels of layers that have a known hazard on some target."""
+    return frozenset(
+        leaf
+        for site in view.sites
+        if any(price.route.hazards for price in prices.of(site.layer.call))
+        for leaf in site.leaves
+    )
 
 
 def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
@@ -85,8 +96,9 @@ def _growth(problem: Problem, live: Mapping[int, int], options: FixOptions) -> i
 class _Choice:
     """One decision in the making, part by part."""
 
-    def __init__(self, problem: Problem, layout: Layout, policy: Policy, options: FixOptions) -> None:
-        self._problem, self._layout, self._policy, self._options = problem, layout, policy, options
+    def __init__(self, problem: Problem, hazardous: Set[int], layout: Layout, options: FixOptions) -> None:
+        self._problem, self._hazardous, self._layout, self._options = problem, hazardous, layout, options
+        self._policy = policy = POLICIES[options.policy]
         self._levels = policy.objective(layout)
 
     def decision(self, growth: int | None) -> Decision:
@@ -117,15 +129,9 @@ class _Choice:
     def _repaired(self, part: Problem, growth: int | None) -> Sizes:
         """Present sizes, but for the classes of layers with hazards where other sizes have fewer."""
         present = part.present
-        hazardous = {
-            variable
-            for factor in part.factors
-            if any(self._layout.read(factor.measure(tuple(present[one] for one in factor.scope))).hazards)
-            for variable in factor.scope
-        }
-        if not hazardous:
+        if not self._hazardous & part.domains.keys():
             return present
-        domains = {leaf: sizes if leaf in hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
+        domains = {leaf: sizes if leaf in self._hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
         narrow = part._replace(domains=domains)
         found = solve(narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded)
         before, after = (self._layout.read(part.totals(sizes)) for sizes in (present, found))
@@ -133,6 +139,8 @@ class _Choice:
 
     def _best(self, part: Problem, base: Sizes, growth: int | None) -> Sizes:
         """The best sizes that are worse than `base` on no target."""
+        if self._policy.must_gain and not any(self._layout.read(part.totals(base)).instructions):
+            return base
         domains = {leaf: (base[leaf], *(s for s in sizes if s != base[leaf])) for leaf, sizes in part.domains.items()}
         ceilings = self._ceilings(part, base, growth, gain=self._policy.must_gain)
         return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded)

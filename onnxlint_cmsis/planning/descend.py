@@ -17,13 +17,20 @@ def descend(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, in
     `ceilings` bounds totals of measures by their number.
     """
     search = _Search(problem, levels, ceilings, dict(start))
-    while search.improve((variable,) for variable in problem.domains) or search.improve(_pairs(problem)):
+    while search.improve((variable,) for variable in problem.domains) or search.improve(_pairs(problem, levels)):
         pass
     return search.sizes
 
 
-def _pairs(problem: Problem) -> Iterator[tuple[int, ...]]:
-    found = dict.fromkeys(pair for factor in problem.factors for pair in combinations(sorted(factor.scope), 2))
+def _pairs(problem: Problem, levels: Sequence[Level]) -> Iterator[tuple[int, ...]]:
+    """Pairs in one factor that the objective counts before its last level, which only parts equals."""
+    present = problem.present
+    counted = [
+        factor
+        for factor in problem.factors
+        if any(scores(levels[:-1], factor.measure(tuple(present[variable] for variable in factor.scope))))
+    ]
+    found = dict.fromkeys(pair for factor in counted for pair in combinations(sorted(factor.scope), 2))
     return iter(list(found)[:MAX_PAIRS])
 
 
@@ -41,7 +48,8 @@ class _Search:
 
     def improve(self, groups: Iterator[tuple[int, ...]]) -> bool:
         """Give each group of variables its best sizes; tell whether anything changed."""
-        return any([self._improve(group) for group in groups])
+        changed = [self._improve(group) for group in groups]
+        return any(changed)
 
     def _improve(self, group: tuple[int, ...]) -> bool:
         touched = list({id(factor): factor for variable in group for factor in self._seen[variable]}.values())

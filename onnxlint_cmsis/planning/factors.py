@@ -87,6 +87,7 @@ def _layer(site: Site, prices: Prices, layout: Layout, chosen: frozenset[int], a
         return layout.row(
             Count(
                 hazards=tuple(price.hazards for price in found),
+                risks=tuple(price.risks for price in found),
                 instructions=tuple(map(_instructions, found, present)),
                 blind=len(known) - sum(known),
                 misses=misses(site, found),
@@ -109,8 +110,13 @@ def _instructions(new: Price, old: Price) -> int:
 
 
 def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
-    hazards = tuple(price.hazards for price in present)
-    row = layout.row(Count(hazards, tuple(price.instructions or 0 for price in present)))
+    row = layout.row(
+        Count(
+            hazards=tuple(price.hazards for price in present),
+            risks=tuple(price.risks for price in present),
+            instructions=tuple(price.instructions or 0 for price in present),
+        )
+    )
     return Factor((), lambda _sizes: row)
 
 
@@ -124,6 +130,7 @@ def _constants(view: View, layout: Layout, chosen: frozenset[int]) -> Iterator[F
 
 
 def _constant(axes: tuple[Axis, ...], scope: tuple[int, ...], bits: int, layout: Layout) -> Factor:
+    @cache
     def measure(sizes: tuple[int, ...]) -> Measures:
         at, elements = dict(zip(scope, sizes, strict=True)), 1
         for axis in axes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from onnxlint_cmsis.planning.problem import Level, Measures
@@ -11,7 +12,9 @@ class Count(NamedTuple):
     """Measures of one factor, or their weights in one level of an objective."""
 
     hazards: tuple[int, ...] = ()
-    """Of each target; see Price.hazards."""
+    """Known hazards of each target."""
+    risks: tuple[int, ...] = ()
+    """Known and open hazards of each target, which no policy lowers but none may raise."""
     instructions: tuple[int, ...] = ()
     """Of each target."""
     blind: int = 0
@@ -34,30 +37,32 @@ class Layout(NamedTuple):
         """The measures in their places; a tuple left out is zeros."""
         zeros = (0,) * self.targets
         rest = count.blind, count.misses, count.unaligned, count.bytes
-        return (*(count.hazards or zeros), *(count.instructions or zeros), *rest)
+        of_targets = (count.hazards or zeros, count.risks or zeros, count.instructions or zeros)
+        return (*chain(*of_targets), *rest)
 
     def level(self, *, hazards: int = 0, instructions: int = 0, **weights: int) -> Level:
         """Weights of one level, the same for every target."""
-        count = Count((hazards,) * self.targets, (instructions,) * self.targets, **weights)
+        count = Count((hazards,) * self.targets, (), (instructions,) * self.targets, **weights)
         return self.row(count)
 
     def read(self, measures: Measures) -> Count:
         """A row by name."""
         measures = measures or self.row(Count())
-        end = 2 * self.targets
-        return Count(measures[: self.targets], measures[self.targets : end], *measures[end:])
+        ends = range(0, 3 * self.targets + 1, self.targets)
+        of_targets = (measures[start:end] for start, end in pairwise(ends))
+        return Count(*of_targets, *measures[3 * self.targets :])
 
     @property
     def hazards(self) -> range:
-        """Places of the hazards."""
-        return range(self.targets)
+        """Places of the hazards, known and open."""
+        return range(2 * self.targets)
 
     @property
     def instructions(self) -> range:
         """Places of the instructions."""
-        return range(self.targets, 2 * self.targets)
+        return range(2 * self.targets, 3 * self.targets)
 
     @property
     def bytes(self) -> int:
         """Place of the bytes."""
-        return 2 * self.targets + 3
+        return 3 * self.targets + 3

@@ -23,8 +23,13 @@ class Price(NamedTuple):
 
     @property
     def hazards(self) -> int:
-        """Known hazards count two each and those that symbolic sizes leave open one, so that opening none is worse."""
-        return 2 * len(self.route.hazards) + len(self.route.open_hazards)
+        """Number of known hazards."""
+        return len(self.route.hazards)
+
+    @property
+    def risks(self) -> int:
+        """Number of known hazards and of those that symbolic sizes leave open."""
+        return len(self.route.hazards) + len(self.route.open_hazards)
 
 
 class Prices:
