@@ -174,6 +174,7 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leadi
         quiet=args.quiet,
         statistics=args.statistics,
         category=args.sarif_category,
+        linted=_mode(args) in ("", "fix"),
         diff=args.diff,
     )
 

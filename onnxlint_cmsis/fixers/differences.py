@@ -40,12 +40,14 @@ def class_changes(before: State, after: State, found: Survey) -> Iterator[ClassC
 
 
 def _new_size(group: DimensionClass, before: State, after: State) -> int:
-    """Size of a class in the other model, looked up where an axis is nothing else."""
+    """Size of a class in the other model, looked up where an axis is nothing else, or by its number and layers."""
     for tensor, position in group.members:
         old, new = before.dimensions.axes(tensor), after.dimensions.axes(tensor)
         if old and new and old[position].form is Form.LEAF and old[position].leaf == group.id:
             return new[position].size or group.size
-    return group.size
+    same = after.dimensions.class_with_id(group.id)
+    layers = [layer.label for layer in group.deciders]
+    return same.size if same and [layer.label for layer in same.deciders] == layers else group.size
 
 
 def tensor_changes(before: State, after: State) -> Iterator[TensorChange]:

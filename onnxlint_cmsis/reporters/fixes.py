@@ -36,12 +36,21 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
         yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
 
 
+def fix_summary(run: Run) -> str:
+    """How many files were fixed, or would be; empty where no fix was asked for."""
+    asked = [file.fix for file in run.files if file.fix]
+    if not asked:
+        return ""
+    changed = sum(fix.changed for fix in asked)
+    return f"{changed} of {counted(len(asked), 'file')} {'would be fixed' if run.diff else 'fixed'}"
+
+
 def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
     for change in fix.classes:
         yield "class", _class(change)
     for layer in fix.layers if every else ():
-        yield from (("layer", text) for text in _layer(layer, fix))
+        yield from _layer(layer, fix)
     for tensor in fix.tensors if every else ():
         yield "tensor", _tensor(tensor)
     for repair in fix.repairs:
@@ -59,23 +68,28 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
 
 
 def _class(change: ClassChange) -> str:
-    """`6 -> 8 padded, FREE: conv1 makes it, conv2 reads it`."""
-    dead = [f"{number} {word}" for number, word in ((change.constants, "constant"), (change.unread, "unread")) if number]
-    why = f" ({', '.join(dead)} of {change.have})" if dead and change.want < change.have else ""
-    makers, readers = _names(change.deciders), _names(change.readers)
-    ends = "; ".join(part for part in (f"made by {makers}" if makers else "", f"read by {readers}" if readers else "") if part)
-    return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {ends}"
+    """`6 -> 8 padded, FREE: made by conv1; read by conv2`."""
+    dead = [(change.constants, "constant"), (change.unread, "unread")]
+    words = ", ".join(f"{number} {word}" for number, word in dead if number)
+    why = f" ({words} of {change.have})" if words and change.want < change.have else ""
+    ends = [("made by", change.deciders), ("read by", change.readers)]
+    layers = "; ".join(f"{verb} {_names(names)}" for verb, names in ends if names)
+    return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {layers}"
 
 
-def _layer(layer: LayerChange, fix: FixResult) -> Iterator[str]:
-    old, new = (" -> ".join("?" if c is None else str(c) for c in pair) for pair in (layer.channels, layer.new_channels))
-    sizes = f"{shortened(layer.label)}: channels {old} becomes {new}"
-    for total, had, has, kernel, after in zip(
-        fix.totals, layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True
-    ):
-        cost = "cost unknown" if had is None or has is None else _numbers(had, has)
+def _layer(layer: LayerChange, fix: FixResult) -> Iterator[tuple[str, str]]:
+    """The layer's channels, then a line for each target."""
+    yield "layer", f"{shortened(layer.label)}: {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
+    rows = zip(layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True)
+    for total, (had, has, kernel, after) in zip(fix.totals, rows, strict=True):
+        cost = "cost unknown" if had is None or has is None else f"{_numbers(had, has)} predicted instructions"
         route = kernel if kernel == after else f"{kernel} -> {after}"
-        yield f"{sizes}; {_cpu(total.target)}: {cost}, {route}"
+        yield "", f"{total.target.partition(', ')[0]}: {cost}, {route}"
+
+
+def _channels(pair: tuple[int | None, int | None]) -> str:
+    inputs, outputs = ("?" if count is None else count for count in pair)
+    return f"{inputs} in, {outputs} out"
 
 
 def _tensor(tensor: TensorChange) -> str:
@@ -124,10 +138,6 @@ def _numbers(before: int, after: int) -> str:
 def _names(names: tuple[str, ...]) -> str:
     shown = ", ".join(shortened(name) for name in names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-
-
-def _cpu(label: str) -> str:
-    return label.partition(", ")[0]
 
 
 def shortened(text: str) -> str:

@@ -53,6 +53,8 @@ class Run(NamedTuple):
     """Add the counts per rule and level."""
     category: str = ""
     """SARIF category of the run."""
+    linted: bool = True
+    """False where files were only fixed, or only looked at for what a fix would do."""
     diff: bool = False
     """Tell all details of fixes that were only worked out."""
 
