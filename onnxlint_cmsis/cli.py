@@ -13,6 +13,7 @@ COMMANDS = {
     "lint": "lint",
     "rule": "rule",
     "route": "route",
+    "cost": "cost",
     "layers": "layers",
     "config-schema": "config_schema",
 }

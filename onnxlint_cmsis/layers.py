@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.lower.layer import Channel, Layer
@@ -18,20 +19,48 @@ if TYPE_CHECKING:
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[dict[str, object]]:
     """One row per layer and target, in file order; ModelError where the file cannot be read."""
     from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.cmsis_nn.route import route
     from onnxlint_cmsis.lower import lower
     from onnxlint_cmsis.onnx_graph.load import load
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
     model = Model(graph)
+    return [_row(model, layer, target) for layer in lower(graph, settings.assume).layers for target in settings.targets]
+
+
+class Total(NamedTuple):
+    """What the layers of a model cost together on one target."""
+
+    target: str
+    """Label of the target."""
+    measured_on: str
+    """CPU that the instructions were measured on."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers whose cost is known."""
+    layers: int
+    """How many those are."""
+    unknown_layers: int
+    """How many the sum leaves out."""
+
+
+def totals(rows: list[dict[str, object]], targets: Iterable[Target]) -> list[Total]:
+    """One total for each target."""
     return [
-        _row(model, layer, target, route(layer.call, target))
-        for layer in lower(graph, settings.assume).layers
-        for target in settings.targets
+        _total(target, [row["instructions"] for row in rows if row["target"] == target.label]) for target in targets
     ]
 
 
-def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, object]:
+def _total(target: Target, numbers: list[object]) -> Total:
+    from onnxlint_cmsis.cmsis_nn.cost.table import CPUS
+
+    known = [number for number in numbers if isinstance(number, int)]
+    return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
+
+
+def _row(model: Model, layer: Layer, target: Target) -> dict[str, object]:
+    from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+    from onnxlint_cmsis.cmsis_nn.route import route
+
+    taken = route(layer.call, target)
     return {
         "node": layer.node.label,
         "op": layer.node.op_type,
@@ -45,6 +74,7 @@ def _row(model: Model, layer: Layer, target: Target, taken: Route) -> dict[str, 
         "kernel": taken.kernel,
         "effective": taken.effective,
         "macs": layer.macs,
+        "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,
         "classes": _classes(model, layer),
         "hazards": [hazard.id for hazard in taken.hazards],

@@ -16,22 +16,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from non_negative import non_negative
 
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
-from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, CPUS, FOLDER
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Isa, KernelCall, Target
 
-Vector = NDArray[np.float64]
-
 COMPILER_VERSION = "gcc 12.2"
 FLAGS = "-O3"
 EMULATOR = "QEMU -icount shift=0, SysTick, resolution 40 instructions for all repetitions of a row"
-CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
 DIGITS = 2
 """Digits kept of the instructions of one turn: fewer than machines differ by."""
 TOLERANCE = 0.001
@@ -98,38 +95,6 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
         solved = non_negative(counts / measured[:, None], np.ones(len(members)))
         found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
     return found
-
-
-def non_negative(matrix: NDArray[np.float64], wanted: Vector) -> Vector:
-    """Least squares with no negative unknown (Lawson and Hanson, Solving Least Squares Problems, chapter 23)."""
-    scale = np.linalg.norm(matrix, axis=0)
-    matrix = matrix / scale
-    gram, right = matrix.T @ matrix, matrix.T @ wanted
-    size = len(right)
-    solution, free = np.zeros(size), np.zeros(size, dtype=bool)
-    slack = 1e-9 * float(np.abs(right).max())
-    gradient = right.copy()
-    while not free.all() and float(gradient[~free].max()) > slack:
-        free[int(np.argmax(np.where(free, -np.inf, gradient)))] = True
-        solution, free = _feasible(gram, right, solution, free)
-        gradient = right - gram @ solution
-    return np.asarray(solution / scale, dtype=np.float64)
-
-
-def _feasible(
-    gram: NDArray[np.float64], right: Vector, solution: Vector, free: NDArray[np.bool_]
-) -> tuple[Vector, NDArray[np.bool_]]:
-    """Solve for the free unknowns, tying those to zero that would turn negative."""
-    while True:
-        trial = np.zeros(len(right))
-        trial[free] = np.linalg.lstsq(gram[np.ix_(free, free)], right[free], rcond=1e-13)[0]
-        negative = free & (trial <= 0)
-        if not negative.any():
-            return trial, free
-        steps = solution[negative] / (solution[negative] - trial[negative])
-        solution = solution + float(steps.min()) * (trial - solution)
-        free = free & (solution > 1e-14)
-        solution = np.where(free, solution, 0.0)
 
 
 def predicted(row: Row, table: Mapping[str, float]) -> float | None:

@@ -18,38 +18,20 @@ from onnxlint_cmsis.checks.evidence import COMPILER, REGIONS, Evidence, pair_val
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
-from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair, Target
+from onnxlint_cmsis.types import Isa, KernelCall, Target
 
 TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
 NO_GRAPH = Graph("", (), {}, {}, (), (), {}, {})
 NO_NODE = Node(0, "", "", "", 0, (), ())
 
-Row = dict[str, int]
-
-
-def call_of(row: Row, kind: str) -> KernelCall | None:
-    """Kernel call of a cost row; None for a kind without a wrapper."""
-    if kind not in ("conv", "dw"):
-        return None
-    channels = Dims(row["n"], row["h"], row["w"], row["in_c"])
-    output = Dims(row["n"], row["out_h"], row["out_w"], row["out_c"])
-    depthwise = kind == "dw"
-    last = (1, row["kh"], row["kw"], row["out_c"]) if depthwise else (row["out_c"], row["kh"], row["kw"], row["in_c"])
-    return KernelCall(
-        "depthwise_s8" if depthwise else "convolve_s8",
-        channels,
-        Dims(*last),
-        output,
-        Pair(row["stride_h"], row["stride_w"]),
-        Pair(row["pad_h"], row["pad_w"]),
-        dilation=Pair(row["dil_h"], row["dil_w"]),
-        ch_mult=row["ch_mult"] if depthwise else 0,
-    )
+WRAPPED = ("conv", "dw")
+"""Kinds of rows whose wrapper chooses between kernels that checks ask for."""
 
 
 def read(path: Path) -> dict[KernelCall, float]:
@@ -58,9 +40,8 @@ def read(path: Path) -> dict[KernelCall, float]:
     with gzip.open(path, "rt") as lines:
         for line in lines:
             row = json.loads(line)
-            call = call_of(row, row["kind"])
-            if call is not None:
-                costs[call] = row["instructions"]
+            if row["kind"] in WRAPPED:
+                costs[call_of(row)] = row["instructions"]
     return costs
 
 

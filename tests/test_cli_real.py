@@ -104,8 +104,30 @@ def test_layers(capsys):
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split()[:4] == ["node", "op", "target", "entry"]
-    assert [line.split()[0] for line in lines[1:]] == ["first", "first"]
-    assert len(json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])["layers"]) == 3
+    assert [line.split()[0] for line in lines[1:3]] == ["first", "first"]
+    report = json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])
+    assert len(report["layers"]) == len(report["totals"]) == 3
+    assert "not cycles" in report["instructions"]
+
+
+def test_layers_adds_up_instructions_and_tells_what_is_left_out(capsys):
+    _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m0", "--target", "m55")
+    _, text, _ = run(capsys, "layers", "miss.onnx", "--target", "m0", "--target", "m55", "--output-format", "json")
+    report = json.loads(text)
+    known = [row["instructions"] for row in report["layers"]]
+    assert [total["instructions"] for total in report["totals"]] == known
+    assert [total["measured_on"] for total in report["totals"]] == ["cortex-m3", "cortex-m55"]
+    assert [(total["layers"], total["unknown_layers"]) for total in report["totals"]] == [(1, 0), (1, 0)]
+    assert out.splitlines()[-3:] == [
+        f"cortex-m0, CMSIS-NN 7.0.0, gcc: {known[0]} instructions predicted, as on cortex-m3",
+        f"cortex-m55, CMSIS-NN 7.0.0, gcc: {known[1]} instructions predicted, as on cortex-m55",
+        "Instructions are not cycles.",
+    ]
+    _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--release", "cmsis5-5.9.0")
+    assert " unknown " in out.splitlines()[1]
+    assert out.splitlines()[-2].endswith(
+        "gcc: 0 instructions predicted, as on cortex-m4; 1 layer of unknown cost left out"
+    )
 
 
 def test_layers_of_a_bad_file_is_one_line(capsys):

@@ -12,32 +12,44 @@ from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.layers import Total
 
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "input-shapes")
 COLUMNS = (
-    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs", "scratch", "classes",
-    "hazards",
+    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs",
+    "instructions", "scratch", "classes", "hazards",
 )  # fmt: skip
-NUMBERS = ("macs", "scratch")
+MEANING = "predicted instructions retired, not cycles; null where unknown"
+NUMBERS = ("macs", "instructions", "scratch")
 WIDEST = 56
 """Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
-    parser = Parser("layers", "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, scratch.")
+    from onnxlint_cmsis.layers import totals
+
+    parser = Parser(
+        "layers",
+        "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
+        "cycles), scratch.",
+    )
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
     args = parser.parse_args(argv)
-    rows = _rows(args.file, configuration(args).settings_for(args.file))
+    settings = configuration(args).settings_for(args.file)
+    rows = _rows(args.file, settings)
+    sums = totals(rows, settings.targets) if rows else []
     if args.form == "json":
         import json
 
-        sys.stdout.write(json.dumps({"version": VERSION, "path": args.file, "layers": rows}, indent=1) + "\n")
+        total = [each._asdict() for each in sums]
+        report = {"version": VERSION, "path": args.file, "layers": rows, "totals": total, "instructions": MEANING}
+        sys.stdout.write(json.dumps(report, indent=1) + "\n")
     else:
-        sys.stdout.write(as_text(rows))
+        sys.stdout.write(as_text(rows) + totals_text(sums))
     return 0
 
 
@@ -49,8 +61,26 @@ def as_text(rows: list[dict[str, object]]) -> str:
     return aligned(columns, cells, right=NUMBERS)
 
 
+def totals_text(totals: list[Total]) -> str:
+    """A line for each target: predicted instructions, and the layers the sum leaves out."""
+    from onnxlint_cmsis.reporters.plain import counted
+
+    lines = [
+        f"{total.target}: {counted(total.instructions, 'instruction')} predicted, as on {total.measured_on}"
+        f"{_left_out(total)}\n"
+        for total in totals
+    ]
+    return "".join(["\n", *lines, "Instructions are not cycles.\n"] if lines else [])
+
+
+def _left_out(total: Total) -> str:
+    from onnxlint_cmsis.reporters.plain import counted
+
+    return f"; {counted(total.unknown_layers, 'layer')} of unknown cost left out" if total.unknown_layers else ""
+
+
 def cell(name: str, value: object) -> str:
-    """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known."""
+    """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known, unknown for a cost."""
     if name == "node":
         return shortened(str(value))
     if isinstance(value, dict):
@@ -58,6 +88,8 @@ def cell(name: str, value: object) -> str:
     if isinstance(value, (list, tuple)):
         separator = "x" if name in ("input", "filter", "output") else ", "
         return separator.join("?" if item is None else str(item) for item in value)
+    if name == "instructions" and value is None:
+        return "unknown"
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
 
 

@@ -96,7 +96,6 @@ class State:
 
 def plan_of(found: Survey, options: FixOptions) -> Plan:
     """The decision as lanes to keep and amounts to add to biases."""
-    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.plan_types import Plan
 
     kept, removed = {}, {}

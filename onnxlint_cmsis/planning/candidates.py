@@ -26,7 +26,7 @@ def domains_of(
     `live` has the number of lanes that must stay, for classes where it is less than the size.
     """
     named = _named(view, prices) if policy.named else {}
-    least = {leaf: 2 for leaf in _grouped(view)}
+    least = dict.fromkeys(_grouped(view), 2)
     found = {}
     for leaf, group in movable.items():
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}

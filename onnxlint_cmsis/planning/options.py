@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+
 class FixOptions(NamedTuple):
     """One way to fix."""
 

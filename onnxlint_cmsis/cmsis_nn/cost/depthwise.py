@@ -134,7 +134,7 @@ def _opt_block(sizes: Sizes, channels: int) -> Counts:
 
 
 def to_conv(sizes: Sizes) -> Counts:
-    """What arm_depthwise_conv_wrapper_s8 adds on MVE before it calls the convolution: arm_transpose_s8 of the filter."""
+    """What arm_depthwise_conv_wrapper_s8 adds on MVE before it calls a convolution: arm_transpose_s8 of the filter."""
     return {
         "to_conv": 1,
         "to_conv.row": sizes.filter_h,

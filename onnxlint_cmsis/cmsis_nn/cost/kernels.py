@@ -31,8 +31,10 @@ def _undilated(sizes: Sizes) -> bool:
 
 
 def _one_image(sizes: Sizes) -> bool:
-    """Pooling goes over the images from 6.0.0 on only."""
-    return sizes.n == 1
+    """Pooling goes over the images from 6.0.0 on only, and copies the first tap of a window: there has to be one."""
+    below, beside = (sizes.out_h - 1) * sizes.stride_h - sizes.pad_h, (sizes.out_w - 1) * sizes.stride_w - sizes.pad_w
+    touches = sizes.pad_h < sizes.filter_h and sizes.pad_w < sizes.filter_w
+    return sizes.n == 1 and touches and below < sizes.in_h and beside < sizes.in_w
 
 
 def _one_unpadded_image(sizes: Sizes) -> bool:

@@ -51,7 +51,7 @@ def fours(sizes: Sizes, _: Isa) -> Counts:
 
 def _taps_inside(sizes: Sizes, column: int) -> int:
     start = column * sizes.stride_w - sizes.pad_w
-    return min(sizes.filter_w, sizes.in_w - start) - max(0, -start)
+    return max(0, min(sizes.filter_w, sizes.in_w - start) - max(0, -start))
 
 
 def _columns(sizes: Sizes) -> tuple[int, int, int]:

@@ -5,11 +5,35 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-AxisSizes = tuple[int, int, int, int, int, int]
-"""Outputs, stride, padding before, filter size, dilation and input size along one axis."""
-
 PLANES = 4096
 """Planes remembered: models have fewer different ones."""
+
+
+class AxisSizes(NamedTuple):
+    """The sizes of a layer along one axis."""
+
+    outputs: int
+    """Output positions."""
+    stride: int
+    """Stride."""
+    padding: int
+    """Padding before."""
+    size: int
+    """Filter taps."""
+    dilation: int
+    """Dilation."""
+    inputs: int
+    """Input size."""
+
+    @property
+    def reach(self) -> int:
+        """From the first tap of a window to its last."""
+        return (self.size - 1) * self.dilation
+
+    @property
+    def starts(self) -> range:
+        """Where the first tap of each window falls on the input."""
+        return range(-self.padding, self.outputs * self.stride - self.padding, self.stride)
 
 
 class Axis(NamedTuple):
@@ -38,6 +62,7 @@ class Plane(NamedTuple):
     """Along the height."""
     w: Axis
     """Along the width."""
+
     @property
     def inside(self) -> int:
         """Taps of all windows that fall on the input."""
@@ -47,33 +72,46 @@ class Plane(NamedTuple):
 @lru_cache(maxsize=PLANES)
 def plane(height: AxisSizes, width: AxisSizes) -> Plane:
     """The counts of one plane."""
-    return Plane(_axis(*height), _axis(*width))
+    return Plane(_axis(height), _axis(width))
 
 
 @lru_cache(maxsize=PLANES)
-def padded_fours(height: AxisSizes, width: AxisSizes) -> int:
-    """How many groups of four consecutive output pixels, as MVE kernels take them, have a tap in the padding."""
-    columns = _padded(*width)
-    flags = [row or column for row in _padded(*height) for column in columns]
-    return sum(any(flags[first : first + 4]) for first in range(0, len(flags) - 3, 4))
+def whole_fours(height: AxisSizes, width: AxisSizes) -> int:
+    """How many groups of four consecutive output pixels, as MVE kernels take them, have no tap in the padding."""
+    first_row, last_row = _whole(height)
+    first, last = _whole(width)
+    columns = width.outputs
+    if (first, last) == (0, columns):
+        return _fours(first_row * columns, last_row * columns)
+    turns = min(4, last_row - first_row)
+    return sum(
+        _fours(row * columns + first, row * columns + last) * up(last_row - row, 4)
+        for row in range(first_row, first_row + turns)
+    )
 
 
-def _axis(outputs: int, stride: int, padding: int, size: int, dilation: int, inputs: int) -> Axis:
+def _fours(first: int, last: int) -> int:
+    """Groups of four within a run of pixels."""
+    return max(0, last // 4 - up(first, 4))
+
+
+def _whole(axis: AxisSizes) -> tuple[int, int]:
+    """The run of output positions whose taps all fall on the input: first, and the one after the last."""
+    first = min(axis.outputs, up(axis.padding, axis.stride))
+    last = (axis.inputs - 1 - axis.reach + axis.padding) // axis.stride + 1
+    return first, max(first, min(axis.outputs, last))
+
+
+def _axis(axis: AxisSizes) -> Axis:
     before = inside = 0
     ends = {(first, last): 0 for first in (True, False) for last in (True, False)}
-    for start in range(-padding, outputs * stride - padding, stride):
-        below = min(size, up(max(0, -start), dilation))
-        within = min(size, up(max(0, inputs - start), dilation))
+    for start in axis.starts:
+        below = min(axis.size, up(max(0, -start), axis.dilation))
+        within = min(axis.size, up(max(0, axis.inputs - start), axis.dilation))
         before, inside = before + below, inside + max(0, within - below)
-        ends[start >= 0, start + (size - 1) * dilation < inputs] += 1
-    after = outputs * size - before - inside
+        ends[start >= 0, start + axis.reach < axis.inputs] += 1
+    after = axis.outputs * axis.size - before - inside
     return Axis(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
-
-
-def _padded(outputs: int, stride: int, padding: int, size: int, dilation: int, inputs: int) -> list[bool]:
-    """Whether each output position has a tap outside the input."""
-    reach = (size - 1) * dilation
-    return [start < 0 or start + reach >= inputs for start in range(-padding, outputs * stride - padding, stride)]
 
 
 def up(number: int, step: int) -> int:

@@ -30,6 +30,8 @@ _REQUIRED = {
     **dict.fromkeys(("add", "mul"), ("in_c",)),
 }
 _TARGET = ("version", "isa", "cpu", "compiler")
+_LONG = ("n", "in_c", "out_c", "ch_mult")
+"""Sizes up to the largest; those of a plane are 16-bit in the kernels."""
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult")
 _KNOWN = ("kind", *_SIZES, *_TARGET)
 _OTHERS = ("reps", "instructions")
@@ -91,7 +93,7 @@ def _sizes(record: Mapping[str, object], kind: str) -> dict[str, int]:
     for name in _SIZES:
         if record.get(name) is not None:
             low = 0 if name in ("pad_h", "pad_w", "ch_mult") else 1
-            size[name] = number(record[name], name, low, LARGEST)
+            size[name] = number(record[name], name, low, LARGEST if name in _LONG else 2**16 - 1)
     if kind == "dw":
         size["ch_mult"] = _multiplier(size)
     return size

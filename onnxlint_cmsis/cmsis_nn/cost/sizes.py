@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, padded_fours, plane
+from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, plane, whole_fours
 from onnxlint_cmsis.types import Dims, KernelCall
 
 Counts = dict[str, int]
@@ -72,16 +72,16 @@ class Sizes(NamedTuple):
     @property
     def fours(self) -> tuple[int, int]:
         """Groups of four consecutive output pixels with every tap on the input, and groups with one in the padding."""
-        padded = padded_fours(self._height, self._width)
-        return self.pixels // 4 - padded, padded
+        whole = whole_fours(self._height, self._width)
+        return whole, self.pixels // 4 - whole
 
     @property
     def _height(self) -> AxisSizes:
-        return self.out_h, self.stride_h, self.pad_h, self.filter_h, self.dilation_h, self.in_h
+        return AxisSizes(self.out_h, self.stride_h, self.pad_h, self.filter_h, self.dilation_h, self.in_h)
 
     @property
     def _width(self) -> AxisSizes:
-        return self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w
+        return AxisSizes(self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w)
 
 
 _NO_FILTER = Dims(1, 1, 1, 1)

@@ -11,6 +11,10 @@ from onnxlint_cmsis.types import Isa
 COMPILER = "gcc"
 """Compiler of the measured library; nothing is said of another."""
 
+CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
+of Cortex-M3's instruction set; nothing was measured on them."""
+
 FOLDER = Path(__file__).parent / "instructions"
 """One file `<release>-<isa>.json` for each measured build."""
 

@@ -1,0 +1,20 @@
+"""`onnxlint-cmsis cost`: predicted instructions of layers given as JSON lines."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.commands.json_lines import add_lines, answer_file
+from onnxlint_cmsis.commands.options import Parser
+
+
+def run(argv: list[str]) -> int:
+    """Answer each record with its predicted instructions."""
+    from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES, answer
+
+    parser = Parser(
+        "cost",
+        "Predict the instructions (not cycles) that CMSIS-NN retires for a layer, null where nothing was measured "
+        f"that says: for JSON lines with the fields kind ({', '.join(ENTRIES)}), h, w, in_c, kh, kw, out_c, out_h, "
+        "out_w, stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, ch_mult, version, isa or cpu, compiler.",
+    )
+    add_lines(parser)
+    return answer_file(parser.parse_args(argv), answer)
