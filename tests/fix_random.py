@@ -143,7 +143,13 @@ def layer_chains(draw: st.DrawFn) -> tuple[onnx.ModelProto, None]:
 @st.composite
 def models(draw: st.DrawFn) -> onnx.ModelProto:
     """A model in any style; constants may be shared, and be nodes."""
-    kinds = (layer_chains(), layer_chains(), layer_chains(), lanes_random.random_models(), test_dims_property.random_models())
+    kinds = (
+        layer_chains(),
+        layer_chains(),
+        layer_chains(),
+        lanes_random.random_models(),
+        test_dims_property.random_models(),
+    )
     model, _ = draw(st.one_of(*kinds))
     if draw(st.booleans()):
         share_equal_constants(model)
