@@ -40,6 +40,12 @@ class Builder:
         self.initializers.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
         return name
 
+    def typed(self, value: np.ndarray, elem_type: int, name: str = "") -> str:
+        """Constant of a type that numpy need not have."""
+        name = name or f"c{len(self.initializers)}"
+        self.initializers.append(helper.make_tensor(name, elem_type, value.shape, value.reshape(-1).tolist()))
+        return name
+
     def ints(self, *values: int) -> str:
         return self.const(list(values), np.int64)
 

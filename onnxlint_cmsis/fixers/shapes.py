@@ -38,7 +38,7 @@ def _follow(
         return True
     home = scope.homes.get(value.name)
     if home is not None:
-        return home.tensor is None or _state(shape, tuple(home.tensor.dims))
+        return _state(shape, home.shape())
     axes = dimensions.axes(sites.key(scope, value.name)) or ()
     touched = [place for place, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
     if touched and len(axes) != len(shape.dim):
@@ -55,8 +55,10 @@ def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]
     return True
 
 
-def _state(shape: TensorShapeProto, sizes: tuple[int, ...]) -> bool:
+def _state(shape: TensorShapeProto, sizes: tuple[int, ...] | None) -> bool:
     """Write a constant's own shape; False where the stated one has another rank."""
+    if sizes is None:
+        return True
     if len(shape.dim) != len(sizes):
         return False
     for dim, size in zip(shape.dim, sizes, strict=True):

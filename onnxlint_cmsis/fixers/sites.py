@@ -25,6 +25,13 @@ class Home(NamedTuple):
     attribute: AttributeProto | None
     """The attribute of a Constant node."""
 
+    def shape(self) -> tuple[int, ...] | None:
+        """Sizes; None for a form that is not edited."""
+        if self.tensor is not None:
+            return tuple(self.tensor.dims)
+        values = None if self.attribute is None else self.attribute.ints or self.attribute.floats
+        return (len(values),) if values else None
+
 
 class Scope:
     """One graph with the constants that it stores, inside another one."""
