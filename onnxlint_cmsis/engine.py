@@ -108,7 +108,8 @@ def _size_findings(
     size = Path(path).stat().st_size if data is None else len(data)
     limit = settings.size_checks_limit
     if limit is not None and size > limit:
-        return [], (f"{' and '.join(wanted)} did not run: the file has {size:,} bytes, size-checks-limit is {limit:,}.",)
+        rules = " and ".join(wanted)
+        return [], (f"{rules} did not run: the file has {size:,} bytes, size-checks-limit is {limit:,}.",)
     from onnxlint_cmsis.fixers.state import State, request_of
     from onnxlint_cmsis.planning.findings import size_findings
 

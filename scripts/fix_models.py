@@ -1,7 +1,7 @@
-"""Fix every model of a folder under every policy for three CPUs: python scripts/fix_models.py FOLDER [--inputs N].
+"""Fix every model of a folder under every policy for three CPUs: python scripts/fix_models.py FOLDER [--only NAME].
 
-Nothing is written. Each line says what came of one model, policy and target: fixed with its gain, or left alone with the
-reason. A fix has to be proven, to cost no more where the policy is to make it faster, and to find nothing to do the
+Nothing is written. Each line says what came of one model, policy and target: fixed with its gain, or left alone with
+the reason. A fix has to be proven, to cost no more where the policy is to make it faster, and to find nothing to do the
 second time; what is not so is printed with FAILED, and the exit code is 1.
 """
 

@@ -44,9 +44,13 @@ def dead():
     weights = np.linspace(-1, 1, 80, dtype=np.float32).reshape(20, 4, 1, 1)
     weights[5:13] = 0
     after = np.linspace(-1, 1, 160, dtype=np.float32).reshape(8, 20, 1, 1)
-    nodes = [helper.make_node("Conv", ["x", "w"], ["h"], "first"), helper.make_node("Conv", ["h", "v"], ["y"], "second")]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["h"], "first"),
+        helper.make_node("Conv", ["h", "v"], ["y"], "second"),
+    ]
     values = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 8, 8]) for name, channels in (("x", 4), ("y", 8))
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 8, 8])
+        for name, channels in (("x", 4), ("y", 8))
     ]
     constants = [numpy_helper.from_array(array, name) for array, name in ((weights, "w"), (after, "v"))]
     graph = helper.make_graph(nodes, "g", values[:1], values[1:], constants)
@@ -190,6 +194,7 @@ def test_the_fixing_hook_fixes_fails_and_passes_the_second_time(project, models)
     conflict = pre_commit(models, "onnxlint-cmsis-fix")
     assert conflict.returncode == 1, conflict.stdout + conflict.stderr
     assert model.read_bytes() == clean_model()
-    assert subprocess.run(
-        ["git", "show", ":models/wide.onnx"], cwd=models, check=True, capture_output=True
-    ).stdout == dead()
+    assert (
+        subprocess.run(["git", "show", ":models/wide.onnx"], cwd=models, check=True, capture_output=True).stdout
+        == dead()
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+
 from dims_graphs import Builder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -172,7 +173,9 @@ def test_json_has_every_fact_of_the_fix(folder):
     assert first["totals"][0]["new_instructions"] < first["totals"][0]["instructions"]
     assert first["proof"]["equal"]
     assert first["proof"]["inputs"] >= 16
-    assert {"tensor": "c2", "old_shape": [15, 1, 3, 3], "new_shape": [20, 1, 3, 3]}.items() <= first["tensors"][0].items()
+    assert {"tensor": "c2", "old_shape": [15, 1, 3, 3], "new_shape": [20, 1, 3, 3]}.items() <= first["tensors"][
+        0
+    ].items()
     assert second["reason"]
 
 
@@ -184,8 +187,12 @@ def test_sarif_carries_the_fix_as_properties(folder):
 
 
 def test_github_and_junit_tell_of_the_fix(folder):
-    assert "::warning file=gaining.onnx,title=fix::" in text(run(folder, "--diff", "--output-format", "github", "gaining.onnx"))
-    assert "::notice file=gaining.onnx,title=fix::" in text(run(folder, "--fix", "--output-format", "github", "gaining.onnx"))
+    assert "::warning file=gaining.onnx,title=fix::" in text(
+        run(folder, "--diff", "--output-format", "github", "gaining.onnx")
+    )
+    assert "::notice file=gaining.onnx,title=fix::" in text(
+        run(folder, "--fix", "--output-format", "github", "gaining.onnx")
+    )
 
 
 @pytest.mark.parametrize(

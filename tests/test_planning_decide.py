@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
-from dims_graphs import Builder
 
+from dims_graphs import Builder
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.lower import lower
@@ -43,7 +43,7 @@ def chain(*widths, size=8, kernel=1):
     """1x1 convolutions, widths from the input's to the output's."""
     build = Builder()
     value = build.input("x", 1, widths[0], size, size)
-    for place, (have, want) in enumerate(zip(widths, widths[1:], strict=False)):
+    for place, (have, want) in enumerate(pairwise(widths)):
         value = build.conv(value, have, want, kernel=kernel, name=f"conv{place}")
         value = build.op("Relu", value)
     return build, value

@@ -106,7 +106,7 @@ def test_a_problem_too_large_for_tables_is_descended(monkeypatch):
 @pytest.mark.parametrize("length", [40])
 def test_a_long_chain_is_exact(length):
     """Each size is to differ by one from the next, and the last is to be 3."""
-    domains = {variable: (5, 4, 3, 2) for variable in range(length)}
+    domains = dict.fromkeys(range(length), (5, 4, 3, 2))
     pair = {(a, b): (abs(a - b), 0, 0) for a in range(6) for b in range(6)}
     last = {(size,): (0, abs(size - 3), 0) for size in range(6)}
     factors = [factor((one, one + 1), pair) for one in range(length - 1)]

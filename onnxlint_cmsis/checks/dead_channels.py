@@ -15,9 +15,3 @@ This is the one rule that reads weights. It does not run while linting files lar
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
 same. Dead channels in a trained model often mean that it could have been trained narrower.
 """
-
-from __future__ import annotations
-
-from onnxlint_cmsis.types import Level
-
-CODE, NAME, LEVEL = "CNN202", "dead-channels", Level.WARNING

@@ -15,9 +15,3 @@ Searching sizes takes time, so this rule does not run while linting files larger
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
 stay the same. Or choose the count when the model is trained next.
 """
-
-from __future__ import annotations
-
-from onnxlint_cmsis.types import Level
-
-CODE, NAME, LEVEL = "CNN201", "more-channels", Level.WARNING

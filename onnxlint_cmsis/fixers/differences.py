@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.state import State
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.onnx_graph.graph import Constant
+    from onnxlint_cmsis.planning.options import FixOptions
     from onnxlint_cmsis.planning.survey import Survey
 
 _BITS = dict(ELEM_TYPES.values())
@@ -132,10 +133,14 @@ def macs(before: State, after: State) -> Numbers:
     return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
 
 
-def locked(state: State, found: Survey, shown: int) -> tuple[Locked, ...]:
-    """LOCKED classes with the largest possible gains."""
+def locked(found: Survey, options: FixOptions) -> tuple[Locked, ...]:
+    """LOCKED classes that the policy would look at: those that could gain, or that are no multiple."""
     rows = []
-    for one in locked_gains(found.view, found.prices)[:shown]:
+    for one in locked_gains(found.view, found.prices):
+        if options.policy != "align" and one.gain == 0:
+            break
+        if options.policy == "align" and one.group.size % options.align == 0:
+            continue
         names = dict.fromkeys(layer.label for layer in (*one.group.deciders, *one.group.readers))
         rows.append(Locked(one.group.size, one.want, one.gain, tuple(names), str(one.group.locks[0])))
     return tuple(rows)

@@ -20,8 +20,6 @@ MAX_ROUNDS = 8
 """Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
 INPUTS = 16
 """Inputs that the proof tries."""
-SHOWN = 3
-"""LOCKED classes that a result names."""
 
 
 class Fixed(NamedTuple):
@@ -86,7 +84,7 @@ def _result(start: State, end: State, first: Survey, proof: Proof) -> FixResult:
         layers=tuple(differences.layer_changes(start, end)),
         totals=tuple(differences.totals(start, end, first)),
         repairs=tuple(differences.repairs(start, end)),
-        locked=differences.locked(start, first, SHOWN),
+        locked=differences.locked(first, start.request.options),
         macs=differences.macs(start, end),
         bytes=Numbers(len(start.data), len(end.data)),
         proof=proof,
@@ -102,7 +100,7 @@ def _left(start: State, found: Survey, reason: str, *, failed: bool = False, pro
         reason=reason,
         failed=failed,
         totals=tuple(differences.totals(start, start, found)),
-        locked=differences.locked(start, found, SHOWN),
+        locked=differences.locked(found, start.request.options),
         macs=differences.macs(start, start),
         bytes=Numbers(len(start.data), len(start.data)),
         proof=proof,
@@ -110,24 +108,25 @@ def _left(start: State, found: Survey, reason: str, *, failed: bool = False, pro
     return Fixed(result, None)
 
 
+NOTHING = {
+    "align": "no channel count that may change would become a multiple of {align}",
+    "route": "no missed routing condition can be satisfied by channel counts that may change",
+    "faster": "no other sizes of the classes that may change cost fewer instructions",
+}
+"""Why a policy changes nothing where it found nothing."""
+
+
 def _why_not(found: Survey, request: Request) -> str:
     """Why a policy changes nothing, as one clause."""
     decision, options = found.decision, request.options
-    if not found.view.dimensions.classes:
-        return "no layer's weights have channels that could change"
-    if options.policy == "align":
-        return f"no channel count that may change would become a multiple of {options.align}"
-    if options.policy == "route":
-        return "no missed routing condition can be satisfied by channel counts that may change"
-    if not any(decision.before.instructions):
-        return "no layer's cost is known on these targets"
-    if not movable_classes(found.view, {}):
-        return "every channel count is LOCKED"
     have, best = sum(decision.before.instructions), sum(decision.best.instructions)
-    if best >= have:
-        return "no other sizes of the classes that may change cost fewer instructions"
-    gain = 100 * (have - best) / have
-    return (
-        f"the best sizes found save {gain:.2g} % of the predicted instructions, "
-        f"which is less than --min-gain {options.min_gain:g} %"
-    )
+    if best < have and options.policy == "faster":
+        return (
+            f"the best sizes found save {100 * (have - best) / have:.2g} % of the predicted instructions, "
+            f"which is less than --min-gain {options.min_gain:g} %"
+        )
+    if not movable_classes(found.view, {}):
+        return "every channel count is LOCKED" if found.view.dimensions.classes else "no layer has channels of its own"
+    if not have and options.policy == "faster":
+        return "no layer's cost is known on these targets"
+    return NOTHING[options.policy].format(align=options.align)

@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
 from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.survey import Survey, kept_lanes, survey
+from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
 from onnxlint_cmsis.types import Size, Target
 
 if TYPE_CHECKING:
@@ -75,16 +75,9 @@ class State:
         from onnxlint_cmsis.fixers.resize import refused
         from onnxlint_cmsis.onnx_graph.arrays import reader
 
-        return survey(
-            self.graph,
-            self.lowered,
-            self.dimensions,
-            self.prices,
-            self.request.options,
-            read=reader(self.data, self.path),
-            refused=refused(self.model, self.graph, self.dimensions),
-            disproved=disproved,
-        )
+        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices)
+        refusals = refused(self.model, self.graph, self.dimensions)
+        return survey(facts, self.request.options, reader(self.data, self.path), refusals, disproved)
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""
@@ -105,5 +98,6 @@ def plan_of(found: Survey, options: FixOptions) -> Plan:
         gone = set(range(have)) - set(kept[leaf])
         if gone:
             removed[leaf] = sorted(gone)
-    increments = found.lanes.increments(removed) if found.lanes is not None and removed else {}
-    return Plan(kept, increments)
+    if found.lanes is None or not removed:
+        return Plan(kept)
+    return Plan(kept, dict(found.lanes.increments(removed).items()))

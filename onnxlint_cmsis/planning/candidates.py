@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from onnxlint_cmsis.dims.axes import leaves, resized
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.options import FixOptions
-from onnxlint_cmsis.planning.policies import REACH, Policy
+from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.view import View
@@ -19,12 +19,12 @@ def domains_of(
     movable: Mapping[int, DimensionClass],
     live: Mapping[int, int],
     options: FixOptions,
-    policy: Policy,
 ) -> dict[int, tuple[int, ...]]:
     """Candidates of each class that may change, the present size first; classes with no other are left out.
 
     `live` has the number of lanes that must stay, for classes where it is less than the size.
     """
+    policy = POLICIES[options.policy]
     named = _named(view, prices) if policy.named else {}
     least = dict.fromkeys(_grouped(view), 2)
     found = {}

@@ -31,12 +31,12 @@ class Decision(NamedTuple):
     """What it measures with `sizes`."""
     best: Count
     """What it would measure if --min-gain were 0."""
-    count: Callable[[Mapping[int, int]], Count]
+    measured: Callable[[Mapping[int, int]], Count]
     """What it would measure with other sizes of the classes in `sizes`; those left out are as they are."""
 
     def without(self, leaf: int) -> Count:
         """What it measures if all classes change but one."""
-        return self.count({other: size for other, size in self.sizes.items() if other != leaf})
+        return self.measured({other: size for other, size in self.sizes.items() if other != leaf})
 
     @property
     def repairs(self) -> bool:
@@ -51,10 +51,9 @@ def decide(
 
     `live` has the number of lanes that must stay, for the classes where it is less than the size.
     """
-    policy = POLICIES[options.policy]
     movable = movable_classes(view, refused)
-    domains = domains_of(view, prices, movable, live, options, policy)
-    misses = misses_in(view, prices) if policy.name == "route" else no_misses
+    domains = domains_of(view, prices, movable, live, options)
+    misses = misses_in(view, prices) if options.policy == "route" else no_misses
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = Problem(domains, factors)
     choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
@@ -112,8 +111,8 @@ class _Choice:
         final = best if self._worth_it(repaired, best) else repaired
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
-        counts = (self._count(sizes) for sizes in (present, repaired, final, best))
-        return Decision(changed, *counts, lambda sizes: self._count({**present, **sizes}))
+        before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
+        return Decision(changed, before, mended, after, least, lambda sizes: self._count({**present, **sizes}))
 
     def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
         """For each part its sizes with hazards repaired, and its best ones."""

@@ -29,7 +29,7 @@ def factors_of(
     layout = Layout(len(prices.targets))
     chosen = frozenset(variables)
     return (
-        *(_layer(site, prices, layout, chosen, align, misses) for site in view.sites),
+        *(_layer(site, prices, chosen, align, misses) for site in view.sites),
         *(_fixed(prices.of(layer.call), layout) for layer in view.others),
         *_constants(view, layout, chosen),
         *(_blind(leaf, view.dimensions.classes[leaf].size, layout) for leaf in sorted(chosen & view.blind.keys())),
@@ -72,7 +72,8 @@ def _wanted(check: RoutingCheck, subject: Subject) -> bool:
     return reached is not None and reached.route.effective not in ("", subject.route.effective)
 
 
-def _layer(site: Site, prices: Prices, layout: Layout, chosen: frozenset[int], align: int, misses: Misses) -> Factor:
+def _layer(site: Site, prices: Prices, chosen: frozenset[int], align: int, misses: Misses) -> Factor:
+    layout = Layout(len(prices.targets))
     scope = tuple(leaf for leaf in site.leaves if leaf in chosen)
     present = prices.of(site.layer.call)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks import dead_channels, more_channels
+from onnxlint_cmsis.checks.table import Rule, rule
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.survey import Survey
@@ -27,30 +27,31 @@ def size_findings(survey: Survey) -> Iterator[Finding]:
 
 
 def _more(survey: Survey, group: DimensionClass, want: int) -> Finding:
-    return _finding(survey, group, want, more_channels.CODE, more_channels.NAME, f"{group.size} -> {want} channels")
+    return _finding(survey, group, want, rule("CNN201"), f"{group.size} -> {want} channels")
 
 
 def _fewer(survey: Survey, group: DimensionClass, want: int) -> Finding:
     text = f"{_dead(survey, group)}; {group.size} -> {want} channels"
-    return _finding(survey, group, want, dead_channels.CODE, dead_channels.NAME, text)
+    return _finding(survey, group, want, rule("CNN202"), text)
 
 
 def _locked(survey: Survey, group: DimensionClass) -> Iterator[Finding]:
     lanes = survey.lanes.classes.get(group.id) if survey.lanes else None
     if lanes is not None and (lanes.constants or lanes.unread) and group.deciders:
-        text = f"{_node(survey, group)}: {_dead(survey, group)}. LOCKED by {group.locks[0]}."
+        text = f"{_node(group)}: {_dead(survey, group)}. LOCKED by {group.locks[0]}."
         place, labels = _location(survey, group), _labels(survey)
-        yield Finding(dead_channels.CODE, dead_channels.NAME, Level.NOTE, text, place, labels)
+        row = rule("CNN202")
+        yield Finding(row.code, row.name, Level.NOTE, text, place, labels)
 
 
-def _finding(survey: Survey, group: DimensionClass, want: int, code: str, name: str, what: str) -> Finding:
+def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: str) -> Finding:
     """A finding on one class, with what the model would cost if all other classes changed but this one."""
     decision, targets = survey.decision, survey.prices.targets
     without = decision.without(group.id)
     saved = [old - new for old, new in zip(without.instructions, decision.after.instructions, strict=True)]
     grown = decision.after.bytes - without.bytes
     gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(saved, targets, strict=True))
-    text = f"{_node(survey, group)}: {what}: {gains} predicted instructions (not cycles), {grown:+,} bytes."
+    text = f"{_node(group)}: {what}: {gains} predicted instructions (not cycles), {grown:+,} bytes."
     if sum(decision.after.hazards) < sum(without.hazards):
         text += " This steps around a known error or wrong result."
     text += f" {group.freedom.value}: {_layers(group)}."
@@ -61,7 +62,7 @@ def _finding(survey: Survey, group: DimensionClass, want: int, code: str, name: 
         f"instructions_saved.{target.cpu}": gain for target, gain in zip(targets, saved, strict=True)
     }
     return Finding(
-        code, name, Level.WARNING, text, _location(survey, group), _labels(survey), resize,
+        row.code, row.name, row.level, text, _location(survey, group), _labels(survey), resize,
         properties={**properties, "bytes_added": grown},
     )  # fmt: skip
 
@@ -75,7 +76,7 @@ def _dead(survey: Survey, group: DimensionClass) -> str:
     return f"of {group.size} channels " + " and ".join(f"{number} are {word}" for number, word in counts if number)
 
 
-def _node(survey: Survey, group: DimensionClass) -> str:
+def _node(group: DimensionClass) -> str:
     layer = (group.deciders or group.readers)[0]
     return f"{layer.op_type} '{layer.label}'"
 
@@ -104,5 +105,3 @@ def _location(survey: Survey, group: DimensionClass) -> Location:
 
 def _labels(survey: Survey) -> tuple[str, ...]:
     return tuple(target.label for target in survey.prices.targets)
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from onnxlint_cmsis.planning.problem import Level, Measures
@@ -48,9 +48,8 @@ class Layout(NamedTuple):
     def read(self, measures: Measures) -> Count:
         """A row by name."""
         measures = measures or self.row(Count())
-        ends = range(0, 3 * self.targets + 1, self.targets)
-        of_targets = (measures[start:end] for start, end in pairwise(ends))
-        return Count(*of_targets, *measures[3 * self.targets :])
+        one, two, three = (self.targets * kinds for kinds in (1, 2, 3))
+        return Count(measures[:one], measures[one:two], measures[two:three], *measures[three:])
 
     @property
     def hazards(self) -> range:

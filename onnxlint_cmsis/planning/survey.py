@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxlint_cmsis.planning.decide import Decision, decide
 from onnxlint_cmsis.planning.options import FixOptions
@@ -18,8 +18,21 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph
 
-Read = Callable[[str], "NDArray[object] | None"]
+Read = Callable[[str], "NDArray[Any] | None"]
 """Values of a stored constant, None where they cannot be read."""
+
+
+class Facts(NamedTuple):
+    """A model read and analysed, with prices on its targets."""
+
+    graph: Graph
+    """The model."""
+    lowered: Lowered
+    """Its layers."""
+    dimensions: Dimensions
+    """Its classes."""
+    prices: Prices
+    """Prices of layers, as they are and at other sizes."""
 
 
 class Survey(NamedTuple):
@@ -36,28 +49,25 @@ class Survey(NamedTuple):
 
 
 def survey(
-    graph: Graph,
-    lowered: Lowered,
-    dimensions: Dimensions,
-    prices: Prices,
+    facts: Facts,
     options: FixOptions,
-    *,
-    read: Read | None = None,
-    refused: Mapping[int, str] | None = None,
+    read: Read,
+    refused: Mapping[int, str],
     disproved: Collection[tuple[str, int, int]] = (),
 ) -> Survey:
     """Look at a model and decide.
 
-    `read` gives the weights, without it all lanes count as live; `refused` names classes that must stay as they are;
-    `disproved` are (tensor, axis, index) that were seen to hold other values than the analysis says.
+    `read` gives the weights; `refused` names classes that must stay as they are; `disproved` are (tensor, axis, index)
+    that were seen to hold other values than the analysis says.
     """
-    view = view_of(graph, lowered, dimensions, prices)
+    graph, _, dimensions, prices = facts
+    view = view_of(*facts)
     lanes = None
-    if read is not None and options.weights:
+    if options.weights:
         from onnxlint_cmsis.dims.lanes import analyse_lanes
 
         lanes = analyse_lanes(graph, dimensions, read, disproved=disproved)
-    decision = decide(view, prices, options, live_counts(lanes, options), refused or {})
+    decision = decide(view, prices, options, live_counts(lanes, options), refused)
     return Survey(view, prices, lanes, decision)
 
 

@@ -28,7 +28,7 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
     if not fix.changed:
         word = "not fixed" if fix.failed else "left as it is"
         yield f"{head}: {word}: {printable(fix.reason)}"
-        details = [("locked", _locked(one)) for one in fix.locked if one.gain > 0] if not run.quiet else []
+        details = [] if run.quiet else [("locked", _locked(one)) for one in fix.locked[:SHOWN]]
     else:
         yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
         details = [*_details(fix, every=run.diff)]
@@ -62,9 +62,8 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     if fix.proof:
         yield "proof", proof_text(fix.proof)
-    for one in fix.locked:
-        if one.gain > 0 or fix.policy == "align":
-            yield "locked", _locked(one)
+    for one in fix.locked[:SHOWN]:
+        yield "locked", _locked(one)
 
 
 def _class(change: ClassChange) -> str:
