@@ -8,12 +8,13 @@ import pytest
 
 from dims_graphs import Builder
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.planning.decide import decide
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.options import FixOptions
-from onnxlint_cmsis.planning.policies import REACH
+from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.view import view_of
 
@@ -205,6 +206,10 @@ def test_route_satisfies_missed_conditions_and_nothing_else():
     multiplier = next(one for one in dimensions.classes if one.size == 3)
     assert found.sizes == {multiplier.id: 4}
     assert found.after.misses == 0 < found.before.misses
+
+
+def test_the_policies_are_those_of_the_configuration():
+    assert tuple(POLICIES) == keys.POLICIES
 
 
 @pytest.mark.parametrize("policy", ["faster", "route", "align"])

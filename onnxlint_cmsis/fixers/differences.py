@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cmsis_nn.cost.table import CPUS
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.fixers.result import ClassChange, LayerChange, Locked, Numbers, Repair, TensorChange, Total
 from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
@@ -116,6 +117,7 @@ def totals(before: State, after: State, found: Survey) -> Iterator[Total]:
         both = [(had[place], has[place]) for had, has in rows if had[place].instructions is not None]
         yield Total(
             target.label,
+            CPUS[target.isa],
             sum(_known(had) for had, _ in both),
             sum(_known(has) if has.instructions is not None else _known(had) for had, has in both),
             repaired - present if decision.repairs else 0,

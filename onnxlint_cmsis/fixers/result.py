@@ -86,6 +86,8 @@ class Total(NamedTuple):
 
     target: str
     """Label."""
+    measured_on: str
+    """CPU that the loops' instructions were measured on."""
     instructions: int
     """Predicted instructions before, of the layers of known cost."""
     new_instructions: int

@@ -102,6 +102,8 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 
 def _total(total: Total) -> str:
     text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
+    if not total.target.startswith(total.measured_on):
+        text += f", as on {total.measured_on}"
     if total.repair_price:
         text += f"; stepping around hazards alone costs {total.repair_price:+,}"
     return text + (f"; {counted(total.unknown, 'layer')} of unknown cost not counted" if total.unknown else "")
