@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.fixers.runtime import whole
 from onnxlint_cmsis.fixers.verify import observe
 
 if TYPE_CHECKING:
@@ -27,8 +29,11 @@ def disproved(state: State, found: Survey) -> set[Place]:
     """
     if found.lanes is None:
         return set()
-    places = list(_places(state, found))
-    values = observe(state.data, [tensor for tensor, _ in places], input_shapes=state.request.input_shapes)
+    places = _places(state, found)
+    if not places:
+        return set()
+    model = whole(state.data, Path(state.path))
+    values = observe(model, [tensor for tensor, _ in places], input_shapes=state.request.input_shapes)
     wrong: set[Place] = set()
     for tensor, axis in places:
         if tensor in values and values[tensor].ndim > axis:

@@ -37,14 +37,20 @@ def fix_model(path: str, data: bytes, request: Request) -> Fixed:
     `path` is where the bytes come from, whose folder holds external data.
     """
     start = State(path, data, request)
-    first = _surveyed(start)
     try:
-        end = _settled(start, first)
-        if end is start:
-            return _left(start, first, _why_not(first, request))
-        proof = prove(data, end.data, inputs=INPUTS, input_shapes=request.input_shapes, beside=Path(path))
+        return _fixed(start)
     except NotAppliedError as reason:
-        return _left(start, first, f"the planned sizes could not be applied: {reason}")
+        return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
+
+
+def _fixed(start: State) -> Fixed:
+    """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
+    first = _surveyed(start)
+    end = _settled(start, first)
+    if end is start:
+        return _left(start, first, _why_not(first, start.request))
+    shapes = start.request.input_shapes
+    proof = prove(start.data, end.data, inputs=INPUTS, input_shapes=shapes, beside=Path(start.path))
     if not proof.equal:
         what = f"the fixed model is not the same: {proof.reason}" if proof.ran else proof.reason
         return _left(start, first, what, failed=proof.ran, proof=proof)
