@@ -135,4 +135,5 @@ def _why_not(found: Survey, request: Request) -> str:
         return "every channel count is LOCKED" if found.view.dimensions.classes else "no layer has channels of its own"
     if not have and options.policy == "faster":
         return "no layer's cost is known on these targets"
-    return NOTHING[options.policy].format(align=options.align)
+    several = " on one target and more on none" if len(request.targets) > 1 and options.policy == "faster" else ""
+    return NOTHING[options.policy].format(align=options.align) + several
