@@ -87,7 +87,7 @@ class RandomLanes:
     def real_weights(self, *shape: int, rows: int = 0, columns: int = 1) -> str:
         return self.build.const(self.zeroed(self.random.normal(size=shape), rows, columns), np.float32)
 
-    def whole_weights(self, shape: Shape, dtype: type, zero: int, rows: int = 0, columns: int = 1) -> np.ndarray:
+    def whole_weights(self, shape: Shape, zero: int, rows: int = 0, columns: int = 1) -> np.ndarray:
         return self.zeroed(self.random.integers(-30, 31, shape), rows, columns) + zero
 
     def bias(self, count: int) -> np.ndarray:
@@ -120,7 +120,7 @@ class RandomLanes:
     def kernel(self, channels: int) -> tuple[int, int, int, dict[str, object]]:
         """Rows, columns and attributes of a convolution of so many channels."""
         size, padded = self.one_of(1, 1, 3), self.number(0, 3) == 0
-        group = self.draw(st.sampled_from([g for g in {1, 1, 2, channels} if channels % g == 0]))
+        group = self.draw(st.sampled_from([g for g in sorted({1, 2, channels}) if channels % g == 0]))
         rows = group * self.number(1, 3) if group > 1 else self.number(1, 6)
         return rows, channels // group, size, {"group": group, "pads": [int(padded) * (size // 2)] * 4}
 
@@ -157,7 +157,7 @@ class RandomLanes:
             per_channel = self.coin() and dtype is np.int8
             scales = np.full(rows, 0.0103) * self.random.uniform(0.5, 2, rows) if per_channel else np.array(0.0103)
             scales = scales.astype(np.float32)
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), zero), dtype)
             zeros = self.build.const(np.full(scales.shape, zero), dtype)
             real = self.build.op("DequantizeLinear", weights, self.build.const(scales), zeros, axis=0)
             inputs = [self.real(chosen), real]
@@ -176,7 +176,7 @@ class RandomLanes:
             rows, columns, size, given = self.kernel(chosen.shape[1])
             dtype = np.uint8 if chosen.dtype is np.uint8 and self.coin() else np.int8
             zero = 0 if dtype is np.int8 else 120
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), zero), dtype)
             made = Quantized(
                 "", self.plane(chosen.shape, rows, size, given["pads"][0]), 0.1009, *self.zero(chosen.dtype)
             )
@@ -190,7 +190,7 @@ class RandomLanes:
     def conv_integer(self) -> None:
         if (chosen := self.integer_of(4)) and chosen.dtype is np.uint8 and self.wide(chosen.shape):
             rows, columns, size, given = self.kernel(chosen.shape[1])
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), np.uint8, 120), np.uint8)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), 120), np.uint8)
             zeros = self.parameters(chosen)[1], self.scalar(120, np.uint8)
             made = self.build.op("ConvInteger", chosen.name, weights, *zeros, **given)
             if self.coin():
@@ -230,7 +230,7 @@ class RandomLanes:
     def qdq_matmul(self) -> None:
         if chosen := self.integer_of(2):
             depth, width = chosen.shape[1], self.number(1, 6)
-            weights = self.build.const(self.whole_weights((depth, width), np.int8, 0, 1, 0), np.int8)
+            weights = self.build.const(self.whole_weights((depth, width), 0, 1, 0), np.int8)
             scale = np.float32(0.0197)
             real = self.build.op("DequantizeLinear", weights, self.scalar(scale), self.scalar(0, np.int8))
             made = self.build.op("MatMul", self.real(chosen), real)
@@ -247,14 +247,14 @@ class RandomLanes:
             made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(chosen.dtype))
             dtype = chosen.dtype
             zero = 0 if dtype is np.int8 else 120
-            weights = self.build.const(self.whole_weights((depth, width), dtype, zero, 1, 0), dtype)
+            weights = self.build.const(self.whole_weights((depth, width), zero, 1, 0), dtype)
             inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
             self.integers.append(made._replace(name=self.build.op("QLinearMatMul", *inputs, *self.parameters(made))))
 
     def matmul_integer(self) -> None:
         if (chosen := self.integer_of(2)) and chosen.dtype is np.uint8:
             depth, width = chosen.shape[1], self.number(1, 6)
-            weights = self.build.const(self.whole_weights((depth, width), np.int8, 0, 1, 0), np.int8)
+            weights = self.build.const(self.whole_weights((depth, width), 0, 1, 0), np.int8)
             made = self.build.op("MatMulInteger", chosen.name, weights, self.parameters(chosen)[1])
             if self.coin():
                 made = self.build.op("Add", made, self.build.const(self.bias(width), np.int32))
@@ -267,7 +267,7 @@ class RandomLanes:
             dtype = chosen.dtype
             zero = 0 if dtype is np.int8 else 120
             shape = (width, depth) if turned else (depth, width)
-            weights = self.build.const(self.whole_weights(shape, dtype, zero, 1 - turned, turned), dtype)
+            weights = self.build.const(self.whole_weights(shape, zero, 1 - turned, turned), dtype)
             inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
             inputs.append(self.build.const(self.bias(width), np.int32))
             made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(dtype))
@@ -278,10 +278,8 @@ class RandomLanes:
 
     def unary(self) -> None:
         if chosen := self.float_of():
-            names = (
-                "Relu Sigmoid Tanh HardSigmoid HardSwish LeakyRelu Elu Softplus Neg Abs Erf Gelu Identity Round".split()
-            )
-            self.floats.append((self.build.op(self.one_of(*names), chosen[0]), chosen[1]))
+            made = self.build.op(self.one_of(*CURVES), chosen[0])
+            self.floats.append((made, chosen[1]))
 
     def clip(self) -> None:
         if chosen := self.float_of():
@@ -463,19 +461,26 @@ class RandomLanes:
         return self.build.op("MatMul", name, self.real_weights(shape[1], 2, rows=1, columns=0))
 
 
-ENDS = ("close",)
-HELPERS = (
-    "number coin one_of zero float_of integer_of scalar zeroed real_weights whole_weights bias add_integer parameters "
-    "real kernel plane wide"
-).split()
-LAYERS = (
-    "conv qdq_conv qlinear_conv qdq_matmul qlinear_matmul gemm matmul matmul_integer conv_integer qgemm tower".split()
+CURVES = ("Relu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Softplus", "Neg", "Abs", "Erf")
+CURVES += ("Gelu", "Identity", "Round")
+LAYERS = ("conv", "qdq_conv", "qlinear_conv", "conv_integer", "tower")
+LAYERS += ("qdq_matmul", "qlinear_matmul", "gemm", "matmul", "matmul_integer", "qgemm")
+OTHERS = (
+    "quantize",
+    "dequantize",
+    "conv_transpose",
+    "unary",
+    "clip",
+    "per_channel",
+    "sum",
+    "batch_norm",
+    "pool",
+    "mean",
 )
-STEPS = 3 * LAYERS + [
-    name
-    for name, value in vars(RandomLanes).items()
-    if callable(value) and name[0] != "_" and name not in (*ENDS, *HELPERS)
-]
+OTHERS += ("qlinear_sum", "qlinear_curve", "qlinear_pool", "qlinear_concat", "integer_pool", "integer_flatten")
+OTHERS += ("global_pool", "upscale", "concat", "split", "slice", "pad", "flatten", "shuffle", "blocks")
+STEPS = 4 * LAYERS + OTHERS
+"""Methods that add something to a model; layers come up more often."""
 
 
 @st.composite

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.dims.axes import leaves
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.backward import Backward, Masks, needed_columns
 from onnxlint_cmsis.dims.lanes.cells import any_lane
@@ -14,13 +16,14 @@ from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
 from onnxlint_cmsis.dims.lanes.known import along, anywhere
 from onnxlint_cmsis.dims.lanes.result import ClassLanes, Lanes, Reader
+from onnxlint_cmsis.dims.lanes.sums import SUMS
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.onnx_graph.graph import Graph
 
@@ -39,7 +42,9 @@ def analyse_lanes(
     analysis said before: they count as live.
     """
     facts = Facts(graph, read, disproved)
-    sums = forward(facts) if _in_order(graph) else {}
+    if not _in_order(graph):
+        return Lanes({one.id: ClassLanes(one.id, tuple(range(one.size))) for one in dimensions.classes}, facts, {})
+    sums = forward(facts)
     asked = Backward(facts, sums)
     readers = {
         index: reader
@@ -74,23 +79,28 @@ def _reader(weighted: Weighted, facts: Facts, dimensions: Dimensions, asked: Mas
     return Reader(axes[weighted.axis], read, absorbed(weighted, facts))
 
 
-class _Questions(NamedTuple):
-    """What is asked of every class."""
+class _Questions:
+    """What is asked of every class.
 
-    facts: Facts
-    dimensions: Dimensions
-    read: Masks
-    """Elements that count for some output."""
-    exact: Masks
-    """Elements that are needed where integer biases take what they can."""
-    unsafe: Masks
-    """Elements that are needed where all biases do."""
+    `read` are the elements that count for some output, `exact` those that are needed where integer biases take what
+    they can, `unsafe` where all biases do.
+    """
+
+    def __init__(self, facts: Facts, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
+        self.facts = facts
+        self.dimensions = dimensions
+        self.kept = _contracted_constants(facts, dimensions)
+        self.questions: tuple[Callable[[str, int], Mask], ...] = (
+            lru_cache(None)(lambda name, place: _mask(read, name, place)),
+            lru_cache(None)(lambda name, place: _mask(exact, name, place)),
+            lru_cache(None)(lambda name, place: _mask(unsafe, name, place)),
+            lru_cache(None)(self._live),
+        )
 
     def lanes_of(self, one: DimensionClass) -> ClassLanes:
         """Lanes of one class."""
-        read, exact, unsafe = (self._anywhere(one, masks) for masks in (self.read, self.exact, self.unsafe))
-        varying = self._anywhere(one, None)
-        if one.freedom is Freedom.LOCKED:
+        read, exact, unsafe, varying = (self._anywhere(one, question) for question in self.questions)
+        if one.freedom is Freedom.LOCKED or one.id in self.kept:
             exact = unsafe = np.ones(one.size, bool)
         elif unsafe.all():
             exact = unsafe
@@ -99,27 +109,38 @@ class _Questions(NamedTuple):
         constant = (~unsafe | ~varying) & read
         return ClassLanes(one.id, *map(_listed, (unsafe, ~exact, exact & ~unsafe, constant, ~read)))
 
-    def _anywhere(self, one: DimensionClass, masks: Masks | None) -> Mask:
-        """Lanes for which a mask holds in some tensor of the class; without masks, those that are live in one."""
+    def _anywhere(self, one: DimensionClass, question: Callable[[str, int], Mask]) -> Mask:
+        """Lanes for which the answer is yes along some axis of some tensor of the class."""
         found = np.zeros(one.size, bool)
         members = [(name, place) for name, place in one.members if not self.facts.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
             if axis.size is None:
                 return np.ones(one.size, bool)
-            mask = self._live(name, place) if masks is None else self._mask(masks, name, place)
-            found |= any_lane(axis, one.id, one.size, mask)
+            found |= any_lane(axis, one.id, one.size, question(name, place))
         return found if members else np.ones(one.size, bool)
 
     def _live(self, name: str, place: int) -> Mask:
         known = self.facts.known(name)
         return np.ones(1, bool) if known is None else along(known, place).live
 
-    def _mask(self, masks: Masks, name: str, place: int) -> Mask:
-        mask = masks.get(name)
-        if mask is None:
-            return np.zeros(1, bool)
-        return anywhere(mask, [axis for axis in range(mask.ndim) if axis != place], keep=False).reshape(-1)
+
+def _contracted_constants(facts: Facts, dimensions: Dimensions) -> set[int]:
+    """Leaves of constants that are multiplied with each other, of which every lane counts."""
+    found: set[int] = set()
+    for node in facts.graph.nodes:
+        if (node.domain, node.op_type) in SUMS and all(facts.is_constant(name) for name in node.inputs if name):
+            for position, name in enumerate(node.inputs):
+                for axis in dimensions.input_axes(node.index, position) or dimensions.axes(name) or ():
+                    found.update(leaves(axis))
+    return found
+
+
+def _mask(masks: Masks, name: str, place: int) -> Mask:
+    mask = masks.get(name)
+    if mask is None:
+        return np.zeros(1, bool)
+    return anywhere(mask, [axis for axis in range(mask.ndim) if axis != place], keep=False).reshape(-1)
 
 
 def _listed(mask: Mask) -> tuple[int, ...]:
