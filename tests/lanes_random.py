@@ -42,7 +42,9 @@ class RandomLanes:
             self.input_dtype = self.draw(st.sampled_from([np.int8, np.uint8]))
             elem_type = TensorProto.INT8 if self.input_dtype is np.int8 else TensorProto.UINT8
             self.integers.append(
-                Quantized(self.build.input("x", *shape, elem_type=elem_type), shape, 0.05, *self.zero(self.input_dtype))
+                Quantized(
+                    self.build.input("x", *shape, elem_type=elem_type), shape, 0.0487, *self.zero(self.input_dtype)
+                )
             )
         self.input_shape = shape
 
@@ -62,11 +64,11 @@ class RandomLanes:
 
     def float_of(self, rank: int | None = None) -> tuple[str, Shape] | None:
         fitting = [one for one in self.floats if rank in (None, len(one[1]))]
-        return self.draw(st.sampled_from(fitting[-4:])) if fitting else None
+        return self.draw(st.sampled_from(fitting[-2:])) if fitting else None
 
     def integer_of(self, rank: int | None = None) -> Quantized | None:
         fitting = [one for one in self.integers if rank in (None, len(one.shape))]
-        return self.draw(st.sampled_from(fitting[-4:])) if fitting else None
+        return self.draw(st.sampled_from(fitting[-2:])) if fitting else None
 
     # constants
 
@@ -75,7 +77,7 @@ class RandomLanes:
 
     def zeroed(self, array: np.ndarray, rows: int, columns: int, fill: float = 0) -> np.ndarray:
         """Some rows and some columns without weights."""
-        for axis, share in ((rows, 0.4), (columns, 0.3)):
+        for axis, share in ((rows, 0.5), (columns, 0.1)):
             gone = self.random.random(array.shape[axis]) < share
             place = [slice(None)] * array.ndim
             place[axis] = gone
@@ -85,11 +87,11 @@ class RandomLanes:
     def real_weights(self, *shape: int, rows: int = 0, columns: int = 1) -> str:
         return self.build.const(self.zeroed(self.random.normal(size=shape), rows, columns), np.float32)
 
-    def whole_weights(self, shape: Shape, dtype: type, zero: int, rows: int = 0, columns: int = 1) -> np.ndarray:
+    def whole_weights(self, shape: Shape, zero: int, rows: int = 0, columns: int = 1) -> np.ndarray:
         return self.zeroed(self.random.integers(-30, 31, shape), rows, columns) + zero
 
     def bias(self, count: int) -> np.ndarray:
-        return self.random.integers(-300, 300, count) * (self.random.random(count) < 0.7)
+        return self.random.integers(-3000, 3000, count) * (self.random.random(count) < 0.7)
 
     def add_integer(self, name: str, shape: Shape, scale: float, zero: int, dtype: type) -> None:
         self.integers.append(Quantized(name, shape, scale, zero, dtype))
@@ -102,7 +104,7 @@ class RandomLanes:
     def quantize(self) -> None:
         if chosen := self.float_of():
             dtype = self.one_of(np.int8, np.uint8)
-            made = Quantized("", chosen[1], self.one_of(0.05, 0.02, 0.25), *self.zero(dtype))
+            made = Quantized("", chosen[1], self.one_of(0.0513, 0.0207, 0.2519), *self.zero(dtype))
             name = self.build.op("QuantizeLinear", chosen[0], *self.parameters(made))
             self.integers.append(made._replace(name=name))
 
@@ -117,8 +119,8 @@ class RandomLanes:
 
     def kernel(self, channels: int) -> tuple[int, int, int, dict[str, object]]:
         """Rows, columns and attributes of a convolution of so many channels."""
-        size, padded = self.one_of(1, 3), self.coin()
-        group = self.draw(st.sampled_from([g for g in {1, 1, 2, channels} if channels % g == 0]))
+        size, padded = self.one_of(1, 1, 3), self.number(0, 3) == 0
+        group = self.draw(st.sampled_from([g for g in sorted({1, 2, channels}) if channels % g == 0]))
         rows = group * self.number(1, 3) if group > 1 else self.number(1, 6)
         return rows, channels // group, size, {"group": group, "pads": [int(padded) * (size // 2)] * 4}
 
@@ -133,7 +135,7 @@ class RandomLanes:
             rows, columns, size, given = self.kernel(chosen[1][1])
             inputs = [chosen[0], self.real_weights(rows, columns, size, size)]
             if self.coin():
-                inputs.append(self.build.const(self.bias(rows) / 50, np.float32))
+                inputs.append(self.build.const(self.bias(rows) / 500, np.float32))
             made = self.build.op("Conv", *inputs, **given)
             self.floats.append((made, self.plane(chosen[1], rows, size, given["pads"][0])))
 
@@ -142,7 +144,7 @@ class RandomLanes:
             channels, share, size = chosen[1][1], self.number(1, 3), self.one_of(1, 2)
             group = self.draw(st.sampled_from([g for g in {1, channels} if channels % g == 0]))
             weights = self.real_weights(channels, share, size, size, rows=1, columns=0)
-            bias = self.build.const(self.bias(share * group) / 50, np.float32)
+            bias = self.build.const(self.bias(share * group) / 500, np.float32)
             made = self.build.op("ConvTranspose", chosen[0], weights, bias, group=group, strides=[size, size])
             height, width = (edge * size for edge in chosen[1][2:])
             self.floats.append((made, (1, share * group, height, width)))
@@ -153,9 +155,9 @@ class RandomLanes:
             dtype = self.one_of(np.int8, np.uint8)
             zero = 0 if dtype is np.int8 else 120
             per_channel = self.coin() and dtype is np.int8
-            scales = np.full(rows, 0.01) * self.random.uniform(0.5, 2, rows) if per_channel else np.array(0.01)
+            scales = np.full(rows, 0.0103) * self.random.uniform(0.5, 2, rows) if per_channel else np.array(0.0103)
             scales = scales.astype(np.float32)
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), zero), dtype)
             zeros = self.build.const(np.full(scales.shape, zero), dtype)
             real = self.build.op("DequantizeLinear", weights, self.build.const(scales), zeros, axis=0)
             inputs = [self.real(chosen), real]
@@ -174,11 +176,11 @@ class RandomLanes:
             rows, columns, size, given = self.kernel(chosen.shape[1])
             dtype = np.uint8 if chosen.dtype is np.uint8 and self.coin() else np.int8
             zero = 0 if dtype is np.int8 else 120
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), dtype, zero), dtype)
-            made = Quantized("", self.plane(chosen.shape, rows, size, given["pads"][0]), 0.1, *self.zero(chosen.dtype))
-            scales = (
-                self.random.uniform(0.005, 0.02, rows) if dtype is np.int8 and self.coin() else np.array(0.01)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), zero), dtype)
+            made = Quantized(
+                "", self.plane(chosen.shape, rows, size, given["pads"][0]), 0.1009, *self.zero(chosen.dtype)
             )
+            scales = self.random.uniform(0.005, 0.02, rows) if dtype is np.int8 and self.coin() else np.array(0.0103)
             inputs = [chosen.name, *self.parameters(chosen), weights, self.build.const(scales, np.float32)]
             inputs += [self.build.const(np.full(scales.shape, zero), dtype), *self.parameters(made)]
             if self.coin():
@@ -188,13 +190,19 @@ class RandomLanes:
     def conv_integer(self) -> None:
         if (chosen := self.integer_of(4)) and chosen.dtype is np.uint8 and self.wide(chosen.shape):
             rows, columns, size, given = self.kernel(chosen.shape[1])
-            weights = self.build.const(self.whole_weights((rows, columns, size, size), np.uint8, 120), np.uint8)
+            weights = self.build.const(self.whole_weights((rows, columns, size, size), 120), np.uint8)
             zeros = self.parameters(chosen)[1], self.scalar(120, np.uint8)
             made = self.build.op("ConvInteger", chosen.name, weights, *zeros, **given)
             if self.coin():
                 made = self.build.op("Add", made, self.build.const(self.bias(rows).reshape(1, -1, 1, 1), np.int32))
             real = self.build.op("Mul", self.build.op("Cast", made, to=TensorProto.FLOAT), self.scalar(0.002))
             self.floats.append((real, self.plane(chosen.shape, rows, size, given["pads"][0])))
+
+    def tower(self) -> None:
+        """Layers of one style, each on the one before."""
+        step = self.one_of(self.conv, self.qdq_conv, self.qlinear_conv, self.conv_integer)
+        for _ in range(3):
+            step()
 
     # products
 
@@ -204,7 +212,7 @@ class RandomLanes:
             weights = self.real_weights(depth, width, rows=1, columns=0)
             made = self.build.op("MatMul", chosen[0], weights)
             if self.coin():
-                made = self.build.op("Add", made, self.build.const(self.bias(width) / 50, np.float32))
+                made = self.build.op("Add", made, self.build.const(self.bias(width) / 500, np.float32))
             self.floats.append((made, (chosen[1][0], width)))
 
     def gemm(self) -> None:
@@ -213,15 +221,17 @@ class RandomLanes:
             shape = (width, depth) if turned else (depth, width)
             inputs = [chosen[0], self.real_weights(*shape, rows=1 - turned, columns=turned)]
             if self.coin():
-                inputs.append(self.build.const(self.bias(width) / 50, np.float32))
-            made = self.build.op("Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0))
+                inputs.append(self.build.const(self.bias(width) / 500, np.float32))
+            made = self.build.op(
+                "Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0)
+            )
             self.floats.append((made, (chosen[1][0], width)))
 
     def qdq_matmul(self) -> None:
         if chosen := self.integer_of(2):
             depth, width = chosen.shape[1], self.number(1, 6)
-            weights = self.build.const(self.whole_weights((depth, width), np.int8, 0, 1, 0), np.int8)
-            scale = np.float32(0.02)
+            weights = self.build.const(self.whole_weights((depth, width), 0, 1, 0), np.int8)
+            scale = np.float32(0.0197)
             real = self.build.op("DequantizeLinear", weights, self.scalar(scale), self.scalar(0, np.int8))
             made = self.build.op("MatMul", self.real(chosen), real)
             if self.coin():
@@ -234,19 +244,17 @@ class RandomLanes:
     def qlinear_matmul(self) -> None:
         if chosen := self.integer_of(2):
             depth, width = chosen.shape[1], self.number(1, 6)
-            made = Quantized("", (chosen.shape[0], width), 0.1, *self.zero(chosen.dtype))
+            made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(chosen.dtype))
             dtype = chosen.dtype
             zero = 0 if dtype is np.int8 else 120
-            weights = self.build.const(self.whole_weights((depth, width), dtype, zero, 1, 0), dtype)
-            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.01), self.scalar(zero, dtype)]
-            self.integers.append(
-                made._replace(name=self.build.op("QLinearMatMul", *inputs, *self.parameters(made)))
-            )
+            weights = self.build.const(self.whole_weights((depth, width), zero, 1, 0), dtype)
+            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
+            self.integers.append(made._replace(name=self.build.op("QLinearMatMul", *inputs, *self.parameters(made))))
 
     def matmul_integer(self) -> None:
         if (chosen := self.integer_of(2)) and chosen.dtype is np.uint8:
             depth, width = chosen.shape[1], self.number(1, 6)
-            weights = self.build.const(self.whole_weights((depth, width), np.int8, 0, 1, 0), np.int8)
+            weights = self.build.const(self.whole_weights((depth, width), 0, 1, 0), np.int8)
             made = self.build.op("MatMulInteger", chosen.name, weights, self.parameters(chosen)[1])
             if self.coin():
                 made = self.build.op("Add", made, self.build.const(self.bias(width), np.int32))
@@ -259,10 +267,10 @@ class RandomLanes:
             dtype = chosen.dtype
             zero = 0 if dtype is np.int8 else 120
             shape = (width, depth) if turned else (depth, width)
-            weights = self.build.const(self.whole_weights(shape, dtype, zero, 1 - turned, turned), dtype)
-            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.01), self.scalar(zero, dtype)]
+            weights = self.build.const(self.whole_weights(shape, zero, 1 - turned, turned), dtype)
+            inputs = [chosen.name, *self.parameters(chosen), weights, self.scalar(0.0103), self.scalar(zero, dtype)]
             inputs.append(self.build.const(self.bias(width), np.int32))
-            made = Quantized("", (chosen.shape[0], width), 0.1, *self.zero(dtype))
+            made = Quantized("", (chosen.shape[0], width), 0.1009, *self.zero(dtype))
             name = self.build.op("QGemm", *inputs, *self.parameters(made), domain=MICROSOFT, transB=turned)
             self.integers.append(made._replace(name=name))
 
@@ -270,8 +278,8 @@ class RandomLanes:
 
     def unary(self) -> None:
         if chosen := self.float_of():
-            names = "Relu Sigmoid Tanh HardSigmoid HardSwish LeakyRelu Elu Softplus Neg Abs Erf Gelu Identity Round".split()
-            self.floats.append((self.build.op(self.one_of(*names), chosen[0]), chosen[1]))
+            made = self.build.op(self.one_of(*CURVES), chosen[0])
+            self.floats.append((made, chosen[1]))
 
     def clip(self) -> None:
         if chosen := self.float_of():
@@ -295,7 +303,7 @@ class RandomLanes:
         if chosen := self.integer_of():
             same = [one for one in self.integers if one.shape == chosen.shape and one.dtype is chosen.dtype]
             other = self.draw(st.sampled_from(same))
-            made = chosen._replace(scale=self.one_of(0.05, 0.2))
+            made = chosen._replace(scale=self.one_of(0.0513, 0.2017))
             inputs = [chosen.name, *self.parameters(chosen), other.name, *self.parameters(other)]
             op_type = self.one_of("QLinearAdd", "QLinearMul")
             name = self.build.op(op_type, *inputs, *self.parameters(made), domain=MICROSOFT)
@@ -303,7 +311,7 @@ class RandomLanes:
 
     def qlinear_curve(self) -> None:
         if chosen := self.integer_of():
-            made = chosen._replace(scale=0.02)
+            made = chosen._replace(scale=0.0207)
             op_type = self.one_of("QLinearLeakyRelu", "QLinearSigmoid")
             given = [*self.parameters(chosen), *self.parameters(made)]
             self.integers.append(made._replace(name=self.build.op(op_type, chosen.name, *given, domain=MICROSOFT)))
@@ -335,7 +343,7 @@ class RandomLanes:
 
     def qlinear_pool(self) -> None:
         if chosen := self.integer_of(4):
-            made = chosen._replace(scale=0.04, shape=(*chosen.shape[:2], 1, 1))
+            made = chosen._replace(scale=0.0411, shape=(*chosen.shape[:2], 1, 1))
             given = [*self.parameters(chosen), *self.parameters(made)]
             name = self.build.op("QLinearGlobalAveragePool", chosen.name, *given, domain=MICROSOFT)
             self.integers.append(made._replace(name=name))
@@ -372,8 +380,16 @@ class RandomLanes:
             shape = chosen.shape
             same = [o for o in self.integers if o.shape[2:] == shape[2:] and len(o.shape) == len(shape)]
             other = self.draw(st.sampled_from([one for one in same if one.dtype is chosen.dtype]))
-            made = chosen._replace(scale=self.one_of(chosen.scale, 0.07), shape=(1, shape[1] + other.shape[1], *shape[2:]))
-            inputs = [*self.parameters(made), chosen.name, *self.parameters(chosen), other.name, *self.parameters(other)]
+            made = chosen._replace(
+                scale=self.one_of(chosen.scale, 0.0703), shape=(1, shape[1] + other.shape[1], *shape[2:])
+            )
+            inputs = [
+                *self.parameters(made),
+                chosen.name,
+                *self.parameters(chosen),
+                other.name,
+                *self.parameters(other),
+            ]
             name = self.build.op("QLinearConcat", *inputs, domain=MICROSOFT, axis=1)
             self.integers.append(made._replace(name=name))
 
@@ -404,7 +420,11 @@ class RandomLanes:
             if self.coin():
                 name = self.build.op("Transpose", name, perm=[0, 2, 3, 1])
             if int(np.prod(rest)) <= 300:
-                made = self.build.op("Flatten", name) if self.coin() else self.build.op("Reshape", name, self.build.ints(1, -1))
+                made = (
+                    self.build.op("Flatten", name)
+                    if self.coin()
+                    else self.build.op("Reshape", name, self.build.ints(1, -1))
+                )
                 self.floats.append((made, (batch, int(np.prod(rest)))))
 
     def integer_flatten(self) -> None:
@@ -430,32 +450,44 @@ class RandomLanes:
     def close(self) -> str:
         """A last layer on any tensor, so that its own size does not belong to the output."""
         if self.integers and self.coin():
-            chosen = self.draw(st.sampled_from(self.integers))
+            chosen = self.draw(st.sampled_from(self.integers[-3:]))
             name, shape = self.real(chosen), chosen.shape
         else:
             if not self.floats:
                 self.dequantize()
-            name, shape = self.draw(st.sampled_from(self.floats))
+            name, shape = self.draw(st.sampled_from(self.floats[-3:]))
         if len(shape) == 4:
             return self.build.op("Conv", name, self.real_weights(2, shape[1], 1, 1))
         return self.build.op("MatMul", name, self.real_weights(shape[1], 2, rows=1, columns=0))
 
 
-ENDS = ("close",)
-HELPERS = (
-    "number coin one_of zero float_of integer_of scalar zeroed real_weights whole_weights bias add_integer parameters "
-    "real kernel plane wide"
-).split()
-STEPS = [
-    name for name, value in vars(RandomLanes).items() if callable(value) and name[0] != "_" and name not in (*ENDS, *HELPERS)
-]
+CURVES = ("Relu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Softplus", "Neg", "Abs", "Erf")
+CURVES += ("Gelu", "Identity", "Round")
+LAYERS = ("conv", "qdq_conv", "qlinear_conv", "conv_integer", "tower")
+LAYERS += ("qdq_matmul", "qlinear_matmul", "gemm", "matmul", "matmul_integer", "qgemm")
+OTHERS = (
+    "quantize",
+    "dequantize",
+    "conv_transpose",
+    "unary",
+    "clip",
+    "per_channel",
+    "sum",
+    "batch_norm",
+    "pool",
+    "mean",
+)
+OTHERS += ("qlinear_sum", "qlinear_curve", "qlinear_pool", "qlinear_concat", "integer_pool", "integer_flatten")
+OTHERS += ("global_pool", "upscale", "concat", "split", "slice", "pad", "flatten", "shuffle", "blocks")
+STEPS = 4 * LAYERS + OTHERS
+"""Methods that add something to a model; layers come up more often."""
 
 
 @st.composite
 def random_models(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """A model, and an input for it."""
     made = RandomLanes(draw)
-    for _ in range(made.number(2, 18)):
+    for _ in range(made.number(3, 24)):
         getattr(made, draw(st.sampled_from(STEPS)))()
     outputs = [made.close() for _ in range(made.number(1, 2))]
     if made.integers and made.coin() and made.integers[-1].name != "x":

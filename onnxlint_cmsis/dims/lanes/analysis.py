@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,22 +75,26 @@ def _reader(weighted: Weighted, facts: Facts, dimensions: Dimensions, asked: Mas
     return Reader(axes[weighted.axis], read, absorbed(weighted, facts))
 
 
-class _Questions(NamedTuple):
-    """What is asked of every class."""
+class _Questions:
+    """What is asked of every class.
 
-    facts: Facts
-    dimensions: Dimensions
-    read: Masks
-    """Elements that count for some output."""
-    exact: Masks
-    """Elements that are needed where integer biases take what they can."""
-    unsafe: Masks
-    """Elements that are needed where all biases do."""
+    `read` are the elements that count for some output, `exact` those that are needed where integer biases take what
+    they can, `unsafe` where all biases do.
+    """
+
+    def __init__(self, facts: Facts, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
+        self.facts = facts
+        self.dimensions = dimensions
+        self.questions: tuple[Callable[[str, int], Mask], ...] = (
+            lru_cache(None)(lambda name, place: _mask(read, name, place)),
+            lru_cache(None)(lambda name, place: _mask(exact, name, place)),
+            lru_cache(None)(lambda name, place: _mask(unsafe, name, place)),
+            lru_cache(None)(self._live),
+        )
 
     def lanes_of(self, one: DimensionClass) -> ClassLanes:
         """Lanes of one class."""
-        read, exact, unsafe = (self._anywhere(one, masks) for masks in (self.read, self.exact, self.unsafe))
-        varying = self._anywhere(one, None)
+        read, exact, unsafe, varying = (self._anywhere(one, question) for question in self.questions)
         if one.freedom is Freedom.LOCKED:
             exact = unsafe = np.ones(one.size, bool)
         elif unsafe.all():
@@ -99,27 +104,27 @@ class _Questions(NamedTuple):
         constant = (~unsafe | ~varying) & read
         return ClassLanes(one.id, *map(_listed, (unsafe, ~exact, exact & ~unsafe, constant, ~read)))
 
-    def _anywhere(self, one: DimensionClass, masks: Masks | None) -> Mask:
-        """Lanes for which a mask holds in some tensor of the class; without masks, those that are live in one."""
+    def _anywhere(self, one: DimensionClass, question: Callable[[str, int], Mask]) -> Mask:
+        """Lanes for which the answer is yes along some axis of some tensor of the class."""
         found = np.zeros(one.size, bool)
         members = [(name, place) for name, place in one.members if not self.facts.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
             if axis.size is None:
                 return np.ones(one.size, bool)
-            mask = self._live(name, place) if masks is None else self._mask(masks, name, place)
-            found |= any_lane(axis, one.id, one.size, mask)
+            found |= any_lane(axis, one.id, one.size, question(name, place))
         return found if members else np.ones(one.size, bool)
 
     def _live(self, name: str, place: int) -> Mask:
         known = self.facts.known(name)
         return np.ones(1, bool) if known is None else along(known, place).live
 
-    def _mask(self, masks: Masks, name: str, place: int) -> Mask:
-        mask = masks.get(name)
-        if mask is None:
-            return np.zeros(1, bool)
-        return anywhere(mask, [axis for axis in range(mask.ndim) if axis != place], keep=False).reshape(-1)
+
+def _mask(masks: Masks, name: str, place: int) -> Mask:
+    mask = masks.get(name)
+    if mask is None:
+        return np.zeros(1, bool)
+    return anywhere(mask, [axis for axis in range(mask.ndim) if axis != place], keep=False).reshape(-1)
 
 
 def _listed(mask: Mask) -> tuple[int, ...]:

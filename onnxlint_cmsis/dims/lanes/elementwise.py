@@ -138,7 +138,8 @@ def dropout(node: Node, facts: Facts) -> Known | None:
 def add(left: Known, right: Known, real: bool) -> Known:
     """Sum."""
     made = Known(left.low + right.low, left.high + right.high)
-    return _rounded(made, np.abs(left.low) + np.abs(right.low), np.asarray(real & ~(left.zero | right.zero)))
+    inexact = np.asarray(real & ~(left.zero | right.zero | made.zero))
+    return _rounded(made, np.abs(left.low) + np.abs(right.low), inexact)
 
 
 def subtract(left: Known, right: Known, real: bool) -> Known:

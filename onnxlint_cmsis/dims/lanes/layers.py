@@ -11,6 +11,7 @@ from onnxlint_cmsis.dims.lanes.facts import Facts, has
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, lay
 from onnxlint_cmsis.dims.lanes.quantized import requantized
 from onnxlint_cmsis.dims.lanes.sums import GEMMS, Weighted, sums
+from onnxlint_cmsis.dims.scales import is_dequantize
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats
@@ -50,7 +51,9 @@ def _real(node: Node, facts: Facts, made: Known, weighted: Weighted) -> Known | 
         if bias is None:
             return None
         made = add(made, _placed(node, bias, made, weighted), real=True)
-    made = made.widened(np.where(made.zero, 0, SLACK * np.abs(made.low)))
+        maker = facts.graph.producers.get(node.inputs[2])
+        if maker is not None and is_dequantize(maker):  # may run fused, in integers and scaled afterwards
+            made = made.widened(np.where(made.zero, 0, SLACK * np.abs(made.low)))
     activation = node.text("activation")
     if has(node, 3) or (activation and activation not in PLAIN_ACTIVATIONS):
         return None
