@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from dims_graphs import Builder
 from fix_graphs import Case, case, input_of
+from lanes_checks import analysed
 from onnxlint_cmsis.fixers import feeds
 from onnxlint_cmsis.fixers.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.plan_types import Plan
@@ -283,7 +284,26 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
         if one.freedom is not Freedom.LOCKED and one.id not in fixed:
             kept[one.id] = (*range(one.size), *[None] * choices.randint(1, 5))
     after = apply(model, before.graph, before.dimensions, Plan(kept))
+    if not kept:
+        assert after.SerializeToString() == model.SerializeToString()
+        return
     proof = prove(SHARED / name, after.SerializeToString(), inputs=6)
     assert proof.equal is (name not in NOT_RUN), proof.reason
     assert proof.ran is proof.equal
     assert NOT_RUN.get(name, "") in proof.reason
+
+
+@needs_models
+def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inputs() -> None:
+    path = SHARED / "vww96_int8_tf.onnx"
+    model = onnx.load(path)
+    one = analysed(model)
+    removed = {leaf: lanes.exact for leaf, lanes in one.lanes.classes.items() if lanes.exact}
+    kept = {leaf: one.lanes.classes[leaf].live for leaf in removed}
+    after = apply(model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
+    assert sum(map(len, removed.values())) >= 971
+    assert after.ByteSize() < 0.47 * model.ByteSize()
+    proof = prove(path, after.SerializeToString(), inputs=1000)
+    assert proof.equal, proof.reason
+    assert proof.inputs >= 1000
+    assert {one.largest for one in proof.differences} == {0}
