@@ -185,6 +185,40 @@ def test_zero_points_that_differ_by_channel(elem_type: int) -> None:
     assert before.proof(after).equal
 
 
+@pytest.mark.parametrize("zeros", [[[3, 3]] * 3, [[3, 3], [3, 2], [1, 3]]])
+def test_weights_quantized_in_blocks(zeros: list[list[int]]) -> None:
+    build = Builder(opset=21)
+    random = np.random.default_rng(0)
+    held = build.typed(random.integers(-8, 8, (3, 4)), TensorProto.INT4, "w")
+    points = build.typed(np.array(zeros), TensorProto.INT4, "z")
+    scales = build.const(random.uniform(0.1, 0.2, (3, 2)), np.float32, "s")
+    real = build.op("DequantizeLinear", held, scales, points, axis=1, block_size=2)
+    data = build.op("Gemm", build.input("x", 1, 4), real, transB=1, name="first")
+    before = case(build.model(build.op("Gemm", data, build.weights(3, 2))))
+    if zeros[1] == [3, 2]:
+        with pytest.raises(NotAppliedError, match="differ by block"):
+            before.applied({"first_0": GROW})
+        assert before.applied({"first_0": (0, 2)}) is not None
+    else:
+        after = before.applied({"first_0": GROW})
+        assert arrays(after)["w"].astype(int)[3].tolist() == [3, 3, 3, 3]
+        assert before.proof(after).equal
+
+
+def test_sparse_constants_are_refused() -> None:
+    build, made = two_convs()
+    model = build.model(made)
+    bias = next(one for one in model.graph.initializer if one.name == "c1")
+    values = numpy_helper.from_array(numpy_helper.to_array(bias), "c1")
+    places = numpy_helper.from_array(np.arange(3, dtype=np.int64), "")
+    model.graph.initializer.remove(bias)
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3]))
+    before = case(model)
+    assert "sparse" in refused(before.model, before.graph, before.dimensions)[before.leaf("first_0")]
+    with pytest.raises(NotAppliedError, match="sparse"):
+        before.applied({"first_0": GROW})
+
+
 def test_normalisation_slopes_and_divisors_keep_a_new_lane_finite() -> None:
     build = Builder()
     data = build.conv(build.input("x", 1, 2, 4, 4), 2, 3, name="first")

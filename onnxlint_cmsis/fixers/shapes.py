@@ -57,9 +57,7 @@ def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]
 
 def _state(shape: TensorShapeProto, sizes: tuple[int, ...] | None) -> bool:
     """Write a constant's own shape; False where the stated one has another rank."""
-    if sizes is None:
-        return True
-    if len(shape.dim) != len(sizes):
+    if sizes is None or len(shape.dim) != len(sizes):
         return False
     for dim, size in zip(shape.dim, sizes, strict=True):
         if dim.dim_value != size:

@@ -42,8 +42,9 @@ class Scope:
         self.homes = {tensor.name: Home(graph, tensor, None) for tensor in graph.initializer}
         for node in graph.node:
             if node.op_type == "Constant" and not domain_of(node.domain) and len(node.attribute) == 1:
-                value = node.attribute[0]
-                self.homes[node.output[0]] = Home(graph, value.t if value.HasField("t") else None, value)
+                home = Home(graph, _tensor(node.attribute[0]), node.attribute[0])
+                if home.shape() is not None:
+                    self.homes[node.output[0]] = home
 
     def home(self, name: str) -> Home | None:
         """Where a name that is visible here is stored; None where it is sparse or not stored."""
@@ -53,6 +54,10 @@ class Scope:
                 return scope.homes[name]
             scope = scope.parent
         return None
+
+
+def _tensor(attribute: AttributeProto) -> TensorProto | None:
+    return attribute.t if attribute.HasField("t") else None
 
 
 class Site(NamedTuple):

@@ -19,6 +19,7 @@ from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
 from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
 from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
 from onnxlint_cmsis.fixers.statics import static_reason
+from onnxlint_cmsis.onnx_graph.walk import all_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""
 MORE_SETTINGS = 2
-"""Settings of symbolic sizes that are proven, where the first model runs with so many."""
+"""Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
 
 
 class Proof(NamedTuple):
@@ -133,15 +134,20 @@ class _Runner:
         return f"no input leads into the changed branch of {node}" if node else ""
 
     def _feeds(self, count: int) -> Iterator[Feed]:
-        for number in range(count):
-            for setting in self.settings:
-                yield feed(self.inputs, setting, number, self.seed)
+        for number, setting in self._numbers(count):
+            yield feed(self.inputs, setting, number, self.seed)
+
+    def _numbers(self, count: int) -> Iterator[tuple[int, Setting]]:
+        """All inputs with the first setting, a few with the others."""
+        for place, setting in enumerate(self.settings):
+            for number in range(min(count, PROBE) if place else count):
+                yield number, setting
 
     def _run(self, sessions: tuple[Session, Session], count: int) -> tuple[Comparison, int]:
         found = Comparison(sessions[0].outputs, unit_outputs(self.model))
         for values in self._feeds(count):
             found.add(sessions[0].run(values), sessions[1].run(values))
-        return found, count * len(self.settings)
+        return found, sum(1 for _ in self._numbers(count))
 
     def _settings(self) -> list[Setting]:
         """Settings with which the model runs; raises what it said to the first where there is none."""
@@ -165,5 +171,5 @@ class _Runner:
 
 
 def _quantizes_floats(model: ModelProto) -> bool:
-    names = {node.op_type for node in model.graph.node}
+    names = {node.op_type for node in all_nodes(model)}
     return "QuantizeLinear" in names or "DynamicQuantizeLinear" in names
