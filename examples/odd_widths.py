@@ -32,7 +32,9 @@ def odd_widths() -> onnx.ModelProto:
         """Weights [outputs, inputs per group, width], same length of time; a Relu after it."""
         names = [data, constant(f"{name}.weight", *shape), constant(f"{name}.bias", shape[0])]
         pads = [shape[2] // 2] * 2
-        nodes.append(helper.make_node("Conv", names, [f"{name}_sum"], name, kernel_shape=shape[2:], pads=pads, group=group))
+        nodes.append(
+            helper.make_node("Conv", names, [f"{name}_sum"], name, kernel_shape=shape[2:], pads=pads, group=group)
+        )
         nodes.append(helper.make_node("Relu", [f"{name}_sum"], [f"{name}_out"], f"{name}_relu"))
         return f"{name}_out"
 

@@ -34,7 +34,9 @@ SAMPLE = [
 ]
 """One of each kind; scripts/fix_models.py does them all."""
 
-needs_models = pytest.mark.skipif(not MODELS.exists(), reason="needs the models in a folder `shared` beside the project")
+needs_models = pytest.mark.skipif(
+    not MODELS.exists(), reason="needs the models in a folder `shared` beside the project"
+)
 
 
 @needs_models

@@ -58,7 +58,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     for total in fix.totals:
         yield "total", _total(total)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
-    yield "constants", _constants(fix)
+    yield "stored", _constants(fix)
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     if fix.proof:
         yield "proof", proof_text(fix.proof)
