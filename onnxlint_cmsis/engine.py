@@ -114,8 +114,8 @@ def _size_findings(
     from onnxlint_cmsis.planning.findings import size_findings
 
     content = Path(path).read_bytes() if data is None else data
-    state = State(path, content, request_of(settings), graph=graph)
-    return list(size_findings(state.survey())), ()
+    found = State(path, content, request_of(settings, path), graph=graph).survey()
+    return [*size_findings(found), *found.accepted], ()
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

@@ -231,3 +231,20 @@ def test_files_above_the_limit_are_linted_without_the_size_checks_and_say_so(fol
     assert "CNN201 and CNN202 did not run" in text(done)
     assert "CNN201 warning" not in text(done)
     assert "CNN201 warning" in text(run(folder, "gaining.onnx"))
+
+
+def test_a_suppressed_class_stays_and_its_suppression_is_used(folder):
+    model = onnx.load(folder / "gaining.onnx")
+    depthwise = next(node for node in model.graph.node if node.name == "depthwise")
+    depthwise.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN2 trained so")
+    (folder / "gaining.onnx").write_bytes(model.SerializeToString())
+    before = (folder / "gaining.onnx").read_bytes()
+    assert "left as it is: its findings are ignored or suppressed" in text(run(folder, "--fix-only", "gaining.onnx"))
+    assert (folder / "gaining.onnx").read_bytes() == before
+    assert "\nNo findings" in text(run(folder, "--select", "CNN2,CNN090", "gaining.onnx"))
+
+
+def test_each_rule_stands_for_its_own_changes(folder):
+    assert run(folder, "--diff", "--ignore", "CNN201", "gaining.onnx").returncode == 0
+    assert run(folder, "--diff", "--ignore", "CNN202", "gaining.onnx").returncode == 1
+    assert run(folder, "--diff", "--ignore", "CNN202", "--target", "cortex-m4", "dead.onnx").returncode == 0

@@ -129,6 +129,20 @@ def _known(price: Price) -> int:
     return price.instructions or 0
 
 
+def worse(before: State, after: State, found: Survey) -> str:
+    """What the new model is worse in than was predicted, as one clause; empty where it keeps what was promised."""
+    for old, new in pairs(before, after):
+        both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
+        for target, had, has in both:
+            if has.risks > had.risks:
+                return f"{old.node.label} would meet a known hazard on {target.label}"
+    gaining = before.request.options.policy == "faster" and not found.decision.repairs
+    for total in totals(before, after, found) if gaining else ():
+        if total.new_instructions > total.instructions:
+            return f"the fixed model would run more instructions on {total.target}"
+    return ""
+
+
 def macs(before: State, after: State) -> Numbers:
     """Multiply-accumulates of the layers where they are known in both."""
     both = [(old.macs, new.macs) for old, new in pairs(before, after) if old.macs is not None and new.macs is not None]

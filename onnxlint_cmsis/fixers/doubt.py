@@ -13,13 +13,11 @@ from onnxlint_cmsis.fixers.verify import observe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.fixers.state import State
+    from onnxlint_cmsis.fixers.state import Place, State
     from onnxlint_cmsis.planning.survey import Survey
 
 CLOSE = 1e-5
 """Relative difference of real values that rounding may make; integers have to be equal."""
-Place = tuple[str, int, int]
-"""Tensor, axis, index."""
 
 
 def disproved(state: State, found: Survey) -> set[Place]:

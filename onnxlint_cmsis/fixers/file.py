@@ -25,7 +25,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
         return _untouched(settings, f"the rules that a fix acts on, {' and '.join(RULES)}, do not run on it")
     try:
         data = Path(path).read_bytes()
-        fixed = fix_model(path, data, request_of(settings))
+        fixed = fix_model(path, data, request_of(settings, path))
     except (OSError, ModelError):
         return None
     if fixed.model is None or not write:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers import differences
-from onnxlint_cmsis.fixers.doubt import Place, disproved
+from onnxlint_cmsis.fixers.doubt import disproved
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
-from onnxlint_cmsis.fixers.state import Request, State, plan_of
+from onnxlint_cmsis.fixers.state import Place, Request, State, plan_of
 from onnxlint_cmsis.fixers.verify import Proof, prove
 from onnxlint_cmsis.planning.decide import movable_classes
 
@@ -54,6 +54,9 @@ def _fixed(start: State) -> Fixed:
     if not proof.equal:
         what = f"the fixed model is not the same: {proof.reason}" if proof.ran else proof.reason
         return _left(start, first, what, failed=proof.ran, proof=proof)
+    worse = differences.worse(start, end, first)
+    if worse:
+        return _left(start, first, worse, failed=True, proof=proof)
     return Fixed(_result(start, end, first, proof), end.data)
 
 
@@ -125,6 +128,8 @@ NOTHING = {
 def _why_not(found: Survey, request: Request) -> str:
     """Why a policy changes nothing, as one clause."""
     decision, options = found.decision, request.options
+    if found.accepted:
+        return "its findings are ignored or suppressed"
     have, best = sum(decision.before.instructions), sum(decision.best.instructions)
     if best < have and options.policy == "faster":
         return (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
+from onnxlint_cmsis.planning.findings import change_finding
 from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.types import Finding
+
+
+Place = tuple[str, int, int]
+"""Tensor, axis, index."""
+Reported = Callable[["Graph", "Finding"], bool]
 
 
 class Request(NamedTuple):
@@ -35,10 +42,14 @@ class Request(NamedTuple):
     """Sizes of inputs."""
     options: FixOptions
     """Policy and bounds."""
+    reported: Reported = lambda _graph, _finding: True
+    """Whether a finding would be reported; a class whose finding would not stays as it is."""
 
 
-def request_of(settings: Settings) -> Request:
-    """What a file's settings ask for."""
+def request_of(settings: Settings, path: str = "") -> Request:
+    """What a file's settings ask for; with a path, what rules and suppressions leave alone stays."""
+    from onnxlint_cmsis.accepted.suppress import reported
+
     options = FixOptions(
         policy=settings.fix_policy,
         align=settings.align,
@@ -47,7 +58,8 @@ def request_of(settings: Settings) -> Request:
         unsafe=settings.unsafe_fixes,
         weights=settings.weights,
     )
-    return Request(settings.targets, settings.assume, settings.input_shapes, options)
+    request = Request(settings.targets, settings.assume, settings.input_shapes, options)
+    return request._replace(reported=partial(reported, settings, path)) if path else request
 
 
 class State:
@@ -70,14 +82,27 @@ class State:
 
         return onnx.load_model_from_string(self.data)
 
-    def survey(self, disproved: Collection[tuple[str, int, int]] = ()) -> Survey:
-        """What planning makes of it."""
+    def survey(self, disproved: Collection[Place] = ()) -> Survey:
+        """What planning makes of it; classes whose findings would not be reported stay as they are."""
         from onnxlint_cmsis.fixers.resize import refused
         from onnxlint_cmsis.onnx_graph.arrays import reader
 
         facts = Facts(self.graph, self.lowered, self.dimensions, self.prices)
-        refusals = refused(self.model, self.graph, self.dimensions)
-        return survey(facts, self.request.options, reader(self.data, self.path), refusals, disproved)
+        refusals, read = refused(self.model, self.graph, self.dimensions), reader(self.data, self.path)
+        accepted: list[Finding] = []
+        while True:
+            found = survey(facts, self.request.options, read, refusals, disproved)
+            more = self._accepted(found)
+            if not more:
+                return found._replace(accepted=tuple(accepted))
+            refusals |= dict.fromkeys(more, "its finding is accepted")
+            accepted += more.values()
+
+    def _accepted(self, found: Survey) -> dict[int, Finding]:
+        """Classes that would change but whose finding would not be reported."""
+        groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
+        findings = {group.id: change_finding(found, group) for group in groups}
+        return {leaf: one for leaf, one in findings.items() if not self.request.reported(self.graph, one)}
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""

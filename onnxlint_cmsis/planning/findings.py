@@ -15,15 +15,18 @@ SHOWN = 3
 
 
 def size_findings(survey: Survey) -> Iterator[Finding]:
-    """One finding for each class that would change, in the order of the layers, and one for each LOCKED dead lane."""
+    """One finding for each class that would change, and one for each LOCKED class with dead channels."""
     for group in survey.view.dimensions.classes:
-        want = survey.decision.sizes.get(group.id, group.size)
-        if want > group.size:
-            yield _more(survey, group, want)
-        elif want < group.size:
-            yield _fewer(survey, group, want)
+        if group.id in survey.decision.sizes:
+            yield change_finding(survey, group)
         elif group.freedom is Freedom.LOCKED:
             yield from _locked(survey, group)
+
+
+def change_finding(survey: Survey, group: DimensionClass) -> Finding:
+    """The finding on a class that would change: CNN201 where it grows, CNN202 where it shrinks."""
+    want = survey.decision.sizes[group.id]
+    return _more(survey, group, want) if want > group.size else _fewer(survey, group, want)
 
 
 def _more(survey: Survey, group: DimensionClass, want: int) -> Finding:

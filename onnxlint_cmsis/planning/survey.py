@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.types import Finding
 
 Read = Callable[[str], "NDArray[Any] | None"]
 """Values of a stored constant, None where they cannot be read."""
@@ -46,6 +47,8 @@ class Survey(NamedTuple):
     """Lanes of its classes; None where weights are not to be read."""
     decision: Decision
     """Sizes to have."""
+    accepted: tuple[Finding, ...] = ()
+    """Findings on classes that stay as they are because nobody would see these."""
 
 
 def survey(
