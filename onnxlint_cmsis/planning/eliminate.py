@@ -55,7 +55,9 @@ def order(problem: Problem) -> list[int] | None:
 def tabulate(factor: Factor, domains: Mapping[int, Sequence[int]]) -> Table:
     """All measures of a factor."""
     shape = tuple(len(domains[variable]) for variable in factor.scope)
-    rows = [factor.measure(sizes) for sizes in product(*(domains[variable] for variable in factor.scope))]
+    cells = list(product(*(domains[variable] for variable in factor.scope)))
+    factor.prepare(cells)
+    rows = [factor.measure(sizes) for sizes in cells]
     return Table(factor.scope, np.array(rows, dtype=np.int64).T.reshape(-1, *shape))
 
 

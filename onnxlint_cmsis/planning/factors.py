@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 
 from onnxlint_cmsis.checks.registry import CHECKS
@@ -100,7 +100,11 @@ def _layer(site: Site, prices: Prices, chosen: frozenset[int], align: int, misse
         channels = site.channels(dict(zip(scope, sizes, strict=True)))
         return layout.row(Count()) if channels is None else at(channels)
 
-    return Factor(scope, measure)
+    def prepare(cells: Sequence[tuple[int, ...]]) -> None:
+        found = (site.channels(dict(zip(scope, sizes, strict=True))) for sizes in cells)
+        prices.prepare(site, dict.fromkeys(channels for channels in found if channels is not None))
+
+    return Factor(scope, measure, prepare)
 
 
 def _instructions(new: Price, old: Price) -> int:

@@ -20,6 +20,8 @@ class Factor(NamedTuple):
     """Variables, each once."""
     measure: Callable[[tuple[int, ...]], Measures]
     """Measures at the sizes of the scope, in its order; pure, and quick when asked again."""
+    prepare: Callable[[Sequence[tuple[int, ...]]], None] = lambda _sizes: None
+    """Told of sizes that will be measured, so that it may work them out together."""
 
 
 class Problem(NamedTuple):
