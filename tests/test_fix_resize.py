@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from dims_graphs import Builder
 from fix_graphs import arrays, case, input_of, unchanged
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
-from onnxlint_cmsis.fixers.resize import apply, refused
+from onnxlint_cmsis.fixers.resize import apply, edits, refused
 
 GROW = (0, 1, 2, None)
 """Three lanes become four."""
@@ -155,6 +155,9 @@ def test_a_missing_bias_of_a_qdq_layer_is_dequantized_too() -> None:
     assert bias.op_type == "DequantizeLinear"
     assert arrays(after)[bias.input[0]].tolist() == [55, -3]
     assert np.allclose(arrays(after)[bias.input[1]], 0.1 * arrays(after)["last_s"])
+    plan = before.plan({"first_0": (0, 2)}, {"last": np.array([55, -3])})
+    added = [edit for edit in edits(before.graph, before.dimensions, plan) if not edit.tensor]
+    assert [(edit.copied, edit.new_shape, edit.new_bytes) for edit in added] == [(True, (2,), 8)] * 2
     onnx.checker.check_model(after, full_check=True)
 
 

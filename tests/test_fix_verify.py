@@ -15,7 +15,7 @@ from fix_graphs import Case, case, input_of
 from lanes_checks import analysed
 from onnxlint_cmsis.fixers import feeds
 from onnxlint_cmsis.fixers.inputs import PLAIN, model_inputs
-from onnxlint_cmsis.fixers.plan_types import Plan
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
 from onnxlint_cmsis.fixers.resize import apply, refused
 from onnxlint_cmsis.fixers.verify import observe, prove
 from onnxlint_cmsis.types import Freedom
@@ -261,6 +261,17 @@ def test_observed_values_are_those_of_the_tensors() -> None:
     assert len(np.unique(seen["first_0"][0, 1])) == 1  # the dead lane
     again = observe(model.SerializeToString(), ["first_0"], seed=4)
     assert not np.array_equal(again["first_0"], seen["first_0"])
+
+
+def test_external_data_are_looked_for_beside_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(real_model(), path, save_as_external_data=True, location="m.bin", size_threshold=0)
+    data = path.read_bytes()
+    assert observe(data, ["first_0"], beside=path)["first_0"].shape == (1, 3, 4, 4)
+    assert prove(data, data, beside=path).equal
+    assert observe(data, ["first_0"]) == {}
+    with pytest.raises(NotAppliedError, match="out of reach"):
+        prove(data, data)
 
 
 # the models of others

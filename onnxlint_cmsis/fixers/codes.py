@@ -128,6 +128,8 @@ def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
 
 
 def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
+    if path == "-":
+        raise NotAppliedError("external data of a model that is not read from a file are out of reach")
     problems: list[Problem] = []
     raw = read_bytes(path, location(tensor, path, problems), needed)
     if raw is None or problems:

@@ -35,11 +35,11 @@ class TensorEdit(NamedTuple):
     """One stored constant that changes, or a copy that is made because its uses change differently."""
 
     tensor: str
-    """Key of the stored constant."""
+    """Key of the stored constant; empty for a bias, or its scale, that a layer had none of so far."""
     uses: tuple[tuple[int, int], ...]
-    """`Node.index` and input of the uses that read it in this form; empty where all do."""
+    """`Node.index` and input of the uses that read it in this form."""
     copied: bool
-    """A new tensor; the one of that name stays for the other uses."""
+    """A new tensor; the one of that name, if any, stays for the other uses."""
     old_shape: tuple[int, ...]
     """Sizes now."""
     new_shape: tuple[int, ...]

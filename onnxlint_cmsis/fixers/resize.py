@@ -63,9 +63,7 @@ def edits(graph: Graph, dimensions: Dimensions, plan: Plan) -> list[TensorEdit]:
             sizes = _bytes(old.shape, old.elem_type), _bytes(shape, old.elem_type)
             found.append(TensorEdit(key, members, copied, old.shape, shape, 0 if copied else sizes[0], sizes[1]))
     for bias in new_biases(uses, plan):
-        size = len(bias.places or plan.increments[bias.reader])
-        use = bias.slot.node, bias.slot.position
-        found.append(TensorEdit("", (use,), True, (), (size,), 0, 4 * size))
+        found += _bias_edits(uses, bias, plan)
     return found
 
 
@@ -89,6 +87,18 @@ def refused(model: ModelProto, graph: Graph, dimensions: Dimensions) -> dict[int
 
 def _bytes(shape: tuple[int, ...], elem_type: str) -> int:
     return (prod(shape) * codes.BITS[elem_type] + 7) // 8
+
+
+def _bias_edits(uses: Uses, bias: NewBias, plan: Plan) -> list[TensorEdit]:
+    node, use = uses.graph.nodes[bias.reader], (bias.slot.node, bias.slot.position)
+    size = len(bias.places or plan.increments[bias.reader])
+    elem_type = uses.graph.elem_type(node.inputs[0]) if bias.slot.kind == FLOAT else "int32"
+    scales = len(bias_scales(uses.graph, node) or ()) if bias.slot.kind == DEQUANTIZED else 0
+    made = [TensorEdit("", (use,), True, (), (size,), 0, _bytes((size,), elem_type))]
+    if scales:
+        shape = (size,) if scales > 1 else ()
+        made.append(TensorEdit("", (use,), True, (), shape, 0, _bytes(shape, "float32")))
+    return made
 
 
 def _groups(changed: dict[Use, Layout]) -> list[tuple[Layout, tuple[Use, ...]]]:

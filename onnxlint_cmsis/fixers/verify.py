@@ -76,18 +76,24 @@ def prove(  # noqa: PLR0913
 
 
 def observe(
-    model: bytes | Path, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
+    model: bytes | Path,
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    input_shapes: InputShapes | None = None,
+    beside: Path | None = None,
 ) -> dict[str, Array]:
     """Run-time values of named tensors of the main graph for one random input, with optimisation off.
 
-    Empty where the model does not run; names that are no tensors of the main graph are left out.
+    Empty where the model does not run or external data cannot be read (`beside` as for `prove`); names that are no
+    tensors of the main graph are left out.
     """
     from onnx import ModelProto
 
-    parsed = ModelProto.FromString(whole(model))
-    made = {name for node in parsed.graph.node for name in node.output if name}
-    chosen = [name for name in dict.fromkeys(names) if name in made]
     try:
+        parsed = ModelProto.FromString(whole(model, beside))
+        made = {name for node in parsed.graph.node for name in node.output if name}
+        chosen = [name for name in dict.fromkeys(names) if name in made]
         runner = _Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, level=Level.NONE)
         values = runner.first.run(feed(runner.inputs, runner.settings[0], 4, seed), chosen) if chosen else []
     except (UnfedError, RuntimeRefusalError, NotAppliedError):
@@ -103,6 +109,7 @@ class _Runner:
         self.seed = seed
         self.model = model
         self.inputs: list[Input] = model_inputs(model, shapes)
+        self.level = level
         self.first = Session(data, level)
         self.settings = self._settings()
 
@@ -114,7 +121,8 @@ class _Runner:
             if level is Level.NONE and _quantizes_floats(self.model):
                 continue
             try:
-                sessions = Session(self.data, level), Session(new, level)
+                first = self.first if level is self.level else Session(self.data, level)
+                sessions = first, Session(new, level)
                 found, tried = self._run(sessions, count)
             except RuntimeRefusalError as error:
                 return Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried)
