@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
@@ -24,6 +25,7 @@ _ERRORS = {
     "external": "CNN006",
     "input-shape": "CNN008",
 }
+SIZE_RULES = ("CNN201", "CNN202")
 _PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
@@ -53,9 +55,10 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     from onnxlint_cmsis.lower import lower
 
     lowered = lower(graph, settings.assume, settings.one_channel)
-    found = [*_problems(graph), *_layer_findings(graph, lowered, settings)]
+    sized, skipped = _size_findings(path, graph, lowered, settings, data)
+    found = [*_problems(graph), *_layer_findings(graph, lowered, settings), *sized]
     report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
-    return report._replace(notes=_notes(lowered, settings))
+    return report._replace(notes=(*_notes(lowered, settings), *skipped))
 
 
 def _report(
@@ -105,6 +108,26 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
         undecided=tuple(node for node in lowered.undecided if node.label not in wrong),
         foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
     )
+
+
+def _size_findings(
+    path: str, graph: Graph, lowered: Lowered, settings: Settings, data: bytes | None
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """CNN201 and CNN202, or the note that they were skipped: they search sizes and read weights, which takes time."""
+    wanted = [code for code in SIZE_RULES if codes.enabled(code, settings, path)]
+    if not wanted or not lowered.layers:
+        return [], ()
+    size = Path(path).stat().st_size if data is None else len(data)
+    limit = settings.size_checks_limit
+    if limit is not None and size > limit:
+        rules = " and ".join(wanted)
+        return [], (f"{rules} did not run: the file has {size:,} bytes, size-checks-limit is {limit:,}.",)
+    from onnxlint_cmsis.fixers.state import State, request_of
+    from onnxlint_cmsis.planning.findings import size_findings
+
+    content = Path(path).read_bytes() if data is None else data
+    found = State(path, content, request_of(settings, path), graph=graph).survey()
+    return [*size_findings(found), *found.accepted], ()
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

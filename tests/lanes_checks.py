@@ -9,13 +9,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from dims_graphs import resize, run
-from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
+from dims_graphs import run
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.dims.lanes import Lanes, analyse_lanes
 from onnxlint_cmsis.dims.lanes.backward import Backward
 from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
+from onnxlint_cmsis.fixers.plan_types import Plan
+from onnxlint_cmsis.fixers.resize import apply
 from onnxlint_cmsis.onnx_graph.arrays import reader
 from onnxlint_cmsis.onnx_graph.graph import Graph
 from onnxlint_cmsis.onnx_graph.load import load
@@ -117,50 +118,9 @@ def _add_noise(model: onnx.ModelProto, name: str, mask: np.ndarray, dtype: np.dt
 
 def without(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelProto:
     """The model without some lanes of some classes, their constants in the biases of who read them."""
-    model = folded(one, removed)
     sizes = {leaf: one.dimensions.class_with_id(leaf).size for leaf in removed}
     kept = {leaf: tuple(lane for lane in range(sizes[leaf]) if lane not in removed[leaf]) for leaf in removed}
-    again = analyse(load("test.onnx", data=model.SerializeToString()))  # new biases have axes too
-    assert [cls.size for cls in again.classes] == [cls.size for cls in one.dimensions.classes]
-    return resize(model, again, kept)
-
-
-def folded(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelProto:
-    """The model with the biases that the others need once some lanes are gone."""
-    model = onnx.ModelProto()
-    model.CopyFrom(one.model)
-    new: list[onnx.NodeProto] = []
-    for index, added in one.lanes.increments(removed).items():
-        slot = bias_slot(one.graph, one.graph.nodes[index])
-        assert slot is not None
-        reader_node = model.graph.node[slot.node]
-        held = one.read(slot.tensor) if slot.tensor else np.zeros(len(added))
-        exact = np.asarray(held + added.reshape(held.shape) if held.size == len(added) else None)
-        dtype = held.dtype if slot.tensor else np.float32 if slot.kind == "float" else np.int32
-        name = f"{slot.tensor or 'new bias'}/{index}"
-        model.graph.initializer.append(numpy_helper.from_array(exact.astype(dtype), name))
-        new += _connect(model, reader_node, slot, name)
-    nodes = [*new, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    return model
-
-
-def _connect(model: onnx.ModelProto, node: onnx.NodeProto, slot: BiasSlot, name: str) -> list[onnx.NodeProto]:
-    """Make a constant the bias of a node; returns the node that this takes, if one."""
-    while len(node.input) <= slot.position:
-        node.input.append("")
-    if slot.kind != "dequantized":
-        node.input[slot.position] = name
-        return []
-    if slot.tensor:
-        maker = next(other for other in model.graph.node if node.input[slot.position] in other.output)
-        maker.input[0] = name
-        return []
-    scales = np.array(slot.scales if len(slot.scales) > 1 else slot.scales[0], np.float32)
-    model.graph.initializer.append(numpy_helper.from_array(scales, f"{name}/scale"))
-    node.input[slot.position] = f"{name}/real"
-    return [helper.make_node("DequantizeLinear", [name, f"{name}/scale"], [f"{name}/real"], axis=0)]
+    return apply(one.model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
 
 
 def check_removal(one: Analysed, removed: Mapping[int, Collection[int]], feed: Feed) -> None:

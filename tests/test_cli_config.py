@@ -39,6 +39,13 @@ min-level = "warning"
 exclude = ["old", "third/*.onnx"]
 baseline = "base.json"
 output-format = "concise"
+fix-policy = "align"
+align = 8
+min-gain = 2.5
+fix-budget-bytes = 1000
+unsafe-fixes = true
+weights = false
+size-checks-limit = "unlimited"
 [levels]
 CNN103 = "note"
 [per-file-ignores]
@@ -76,6 +83,10 @@ BAD = [
     ("suppress = [{rule = 'CNN1', line = 'x'}]", "unknown key 'line' in an entry; allowed are rule, path, node"),
     ("suppress = [{rule = 1}]", "suppress: 1 is not a text"),
     ("exclude = 'x'", "exclude: 'x' is not a list of patterns"),
+    ("align = 0", "align: 0 is not a whole number from 1 up"),
+    ("min-gain = true", "min-gain: True is not a number from 0 to 100"),
+    ("fix-budget-bytes = 1.5", "fix-budget-bytes: 1.5 is not a whole number of bytes from 0 up, or 'unlimited'"),
+    ("unsafe-fixes = 'yes'", "unsafe-fixes: 'yes' is not true or false"),
     ("a = ", "not valid TOML"),
 ]
 
@@ -96,6 +107,8 @@ def test_every_key_is_read(tmp_path):
     assert found.one_channel == "depthwise"
     assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
     assert found.select == ("CNN1", "CNN302", "CNN301")
+    assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
+    assert (found.unsafe_fixes, found.weights, found.size_checks_limit) == (True, False, None)
     assert found.ignore == ("CNN102", "CNN111")
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
     assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))

@@ -43,7 +43,8 @@ def believable(report: FileReport) -> None:
         assert not HOLES.search(finding.message), finding.message
         assert finding.location.path == report.path
         if finding.resize is not None:
-            assert finding.resize.want > finding.resize.have > 0
+            assert finding.resize.want > 0 < finding.resize.have
+            assert (finding.resize.want < finding.resize.have) == (finding.code == "CNN202")
             assert bool(finding.resize.lock) == (finding.resize.freedom is Freedom.LOCKED), finding.message
             assert finding.level is not Level.WARNING or finding.resize.freedom is not Freedom.LOCKED
         if finding.targets and finding.code[3] in "13":

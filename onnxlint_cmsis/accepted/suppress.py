@@ -139,3 +139,9 @@ def _unused(mark: _Marked) -> Finding:
     return unused_finding(
         f"{METADATA_KEY} of {entry.origin} names {entry.rule}{reason}, which reports nothing there", mark.where
     )
+
+
+def reported(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
+    """Whether a finding on a model would be reported: its rule runs on the file, and nothing suppresses it."""
+    adjusted = codes.adjust(finding, settings)
+    return adjusted is not None and adjusted in apply([adjusted], settings, graph, path).findings

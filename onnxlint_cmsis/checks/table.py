@@ -59,6 +59,8 @@ RULES: tuple[Rule, ...] = (
         "Per-channel fully connected weights have no kernel in the release.",
     ),
     Rule("CNN190", "no-entry-point", Level.NOTE, "The release has no kernel for a layer."),
+    Rule("CNN201", "more-channels", Level.WARNING, "The same kernel runs fewer instructions with more channels."),
+    Rule("CNN202", "dead-channels", Level.WARNING, "Channels are constant or unread."),
     Rule("CNN301", "returns-error", Level.ERROR, "A kernel will return an error."),
     Rule("CNN302", "wrong-result", Level.ERROR, "A kernel will return wrong values with status SUCCESS."),
     Rule("CNN303", "overrun", Level.ERROR, "A kernel will read or write past a buffer."),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
+With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Other commands: rule (explain a rule), route (kernel of a shape), layers (kernel of every layer), config-schema.
 `onnxlint-cmsis COMMAND --help` explains each."""
 STDIN_NAME = "<stdin>"
@@ -41,7 +42,8 @@ def run(argv: list[str]) -> int:
         print(f"{PROGRAM}: warning: no .onnx file in {folder}", file=sys.stderr)
     if args.show_files:
         return _print("".join(f"{path}\n" for path in found.files))
-    jobs = [_job(path, settings, args.stdin_filename) for path in found.files]
+    mode = _mode(args)
+    jobs = [_job(path, settings, args.stdin_filename)._replace(fix=mode) for path in found.files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
     if args.show_settings:
         from onnxlint_cmsis.commands.show_settings import settings_lines
@@ -64,6 +66,10 @@ def _parser() -> Parser:
     add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")
     add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint several files with. Default: 1.")
     add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
+    add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
+    add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
+    add("--fix-only", action="store_true", help="fix, and report no findings; exit with 0 unless something failed")
+    add("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where a file was fixed")
     add("--output-file", metavar="FILE", default="", help="write the report there instead of standard output")
     add("--write-baseline", metavar="FILE", default="", help="accept all present findings: write them as a baseline")
     add("--statistics", action="store_true", help="add the number of findings per rule and per level")
@@ -74,6 +80,16 @@ def _parser() -> Parser:
     add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
     add_keys(parser)
     return parser
+
+
+def _mode(args: argparse.Namespace) -> str:
+    """What to do with each file besides linting; see Job.fix."""
+    mode = "diff" if args.diff else "fix-only" if args.fix_only else "fix" if args.fix else ""
+    if mode and STDIN in args.paths:
+        raise UsageError("standard input cannot be fixed: name the file")
+    if mode and args.write_baseline:
+        raise UsageError("--write-baseline cannot go with --fix, --fix-only or --diff")
+    return mode
 
 
 def _jobs(text: str) -> int:
@@ -118,7 +134,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -
     if args.write_baseline:
         return _write_baseline(args, linted)
     outcome = conclude(linted)
-    code = 0 if args.exit_zero and outcome.exit_code == 1 else outcome.exit_code
+    code = _exit_code(args, outcome)
     run_ = _run(args, linted, outcome, leading, code)
     text = render(leading.output_format, run_)
     if args.output_file:
@@ -132,6 +148,15 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -
 
         print("\n".join(statistics_lines(run_)), file=sys.stderr)
     return code
+
+
+def _exit_code(args: argparse.Namespace, outcome: Outcome) -> int:
+    """The run's exit code, with what the options make of fixes and findings."""
+    changed = any(file.fix and file.fix.changed for file in outcome.files)
+    code = outcome.exit_code
+    if changed and (args.diff or args.exit_non_zero_on_fix):
+        code = max(code, 1)
+    return 0 if args.exit_zero and code == 1 else code
 
 
 def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leading: Settings, code: int) -> Run:
@@ -149,6 +174,8 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leadi
         quiet=args.quiet,
         statistics=args.statistics,
         category=args.sarif_category,
+        linted=_mode(args) in ("", "fix"),
+        diff=args.diff,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PROGRAM = "onnxlint-cmsis"
 _LISTS = ("texts", "codes")
 _PAIRS = ("code-levels", "shapes")
+_NUMBERS = ("positive", "percent", "bytes")
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,7 +38,11 @@ def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> No
     """Add the options of the named keys, of all keys where none is named; and those that choose the file."""
     group = parser.add_argument_group("settings, as in the configuration file")
     for key in KEYS:
-        if key.option and (not names or key.name in names):
+        if key.option and key.kind == "flag" and (not names or key.name in names):
+            off = key.option.startswith("--no-")
+            text = f"Do not: {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
+            group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
+        elif key.option and (not names or key.name in names):
             action = "append" if key.kind in (*_LISTS, *_PAIRS, "globs") else "store"
             metavar = key.metavar or "{" + ",".join(key.allowed) + "}"
             group.add_argument(key.option, dest=key.attribute, action=action, metavar=metavar, help=_help(key))
@@ -66,6 +71,8 @@ def _help(key: Key) -> str:
 
 def _raw(key: Key, given: object) -> object:
     """What the option holds, in the form the configuration file has it."""
+    if key.kind in _NUMBERS and isinstance(given, str):
+        return _number(given)
     if not isinstance(given, list):
         return given
     if key.kind in _LISTS:
@@ -73,6 +80,16 @@ def _raw(key: Key, given: object) -> object:
     if key.kind in _PAIRS:
         return dict(_pair(key, text) for text in given)
     return given
+
+
+def _number(text: str) -> object:
+    """The number that the text is, or the text where it is none."""
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _pair(key: Key, text: str) -> tuple[str, object]:

@@ -39,10 +39,10 @@ def conclude(linted: list[Linted], *, use_baseline: bool = True) -> Outcome:
 
 
 def exit_code(results: Iterable[FileResult]) -> int:
-    """2 where a file could not be linted, else 1 where a finding is at or above its file's level, else 0."""
+    """2 where a file could not be linted or fixed, else 1 where a finding is at or above its file's level, else 0."""
     code = 0
     for result in results:
-        if result.error or not result.readable:
+        if result.error or not result.readable or (result.fix and result.fix.failed):
             return 2
         if any(finding.level >= result.fail_on for finding in result.findings):
             code = 1
@@ -54,7 +54,7 @@ def _result(each: Linted, findings: tuple[Finding, ...]) -> FileResult:
     origins = {entry.origin for entry in settings.suppress}
     counts = tuple((name, count) for name, count in each.statistics.items() if name not in origins)
     path = shown(each.job.path, str(Path.cwd()))
-    return FileResult(path, findings, settings.fail_on, each.readable, each.notes, counts, each.error)
+    return FileResult(path, findings, settings.fail_on, each.readable, each.notes, counts, each.error, fix=each.fix)
 
 
 def _visible(result: FileResult, settings: Settings) -> FileResult:

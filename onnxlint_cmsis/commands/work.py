@@ -1,4 +1,4 @@
-"""Linting the files of a run: one after the other or in processes, an internal error in one not ending the others."""
+"""The files of a run, fixed and linted one after the other or in processes; an error in one does not end the others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.result import FixResult
     from onnxlint_cmsis.types import Finding
 
 
@@ -20,6 +21,8 @@ class Job(NamedTuple):
     """What it is linted with."""
     data: bytes | None = None
     """Content, where it does not come from the file."""
+    fix: str = ""
+    """`fix` to fix the file first, `fix-only` to do nothing else, `diff` to find out what a fix would do."""
 
 
 class Linted(NamedTuple):
@@ -39,6 +42,8 @@ class Linted(NamedTuple):
     """Internal error, in one line."""
     trace: str = ""
     """Where the internal error happened."""
+    fix: FixResult | None = None
+    """What came of fixing it."""
 
 
 def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
@@ -50,16 +55,28 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
 
 
 def lint_one(job: Job) -> Linted:
-    """Lint one file; an exception of the engine becomes the result's `error`."""
+    """Fix one file where that is asked for, and lint it; an exception becomes the result's `error`."""
     from onnxlint_cmsis import engine
 
     try:
+        fixed = _fixed(job)
+        if fixed is not None and job.fix != "fix":
+            return Linted(job, fix=fixed)
         report = engine.lint_file(job.path, job.settings, job.data)
     except Exception as error:
         import traceback
 
         return Linted(job, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    return Linted(job, report.findings, report.readable, report.notes, report.statistics)
+    return Linted(job, report.findings, report.readable, report.notes, report.statistics, fix=fixed)
+
+
+def _fixed(job: Job) -> FixResult | None:
+    """What came of fixing the file; None where nothing was asked for or it is no model, which linting explains."""
+    if not job.fix:
+        return None
+    from onnxlint_cmsis.fixers.file import fix_file
+
+    return fix_file(job.path, job.settings, write=job.fix != "diff")
 
 
 def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:

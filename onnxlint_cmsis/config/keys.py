@@ -10,7 +10,10 @@ DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
 ONE_CHANNEL = ("convolution", "depthwise")
 LEVELS = ("note", "warning", "error")
+POLICIES = ("faster", "route", "align")
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
+UNLIMITED = "unlimited"
+"""Word for no bound."""
 ROUTE_TARGET = "cortex-m55"
 """What `route` answers for where neither option nor record names a CPU or instruction set: one shape, one answer."""
 
@@ -161,5 +164,61 @@ KEYS: tuple[Key, ...] = (
         "How findings are written; the configuration of the first file decides.",
         allowed=FORMATS,
         option="--output-format",
+    ),
+    Key(
+        "fix-policy",
+        "choice",
+        "faster",
+        "How --fix chooses channel counts: faster (fewest predicted instructions), route (missed routing conditions "
+        "only) or align (multiples of `align`, whatever they cost).",
+        allowed=POLICIES,
+        option="--fix-policy",
+    ),
+    Key(
+        "align",
+        "positive",
+        4,
+        "Multiple that the policy align pads channel counts to.",
+        option="--align",
+        metavar="N",
+    ),
+    Key(
+        "min-gain",
+        "percent",
+        0.5,
+        "Percent of a model's predicted instructions that the policy faster has to save, or else leaves it alone.",
+        option="--min-gain",
+        metavar="PERCENT",
+    ),
+    Key(
+        "fix-budget-bytes",
+        "bytes",
+        "unlimited",
+        "Bytes by which a fix may make the constants of a model larger; what an earlier fix added counts.",
+        option="--fix-budget-bytes",
+        metavar="BYTES",
+    ),
+    Key(
+        "unsafe-fixes",
+        "flag",
+        False,
+        "Fix also where float results may change within rounding, and where a Pad or Slice node has to be added.",
+        option="--unsafe-fixes",
+    ),
+    Key(
+        "weights",
+        "flag",
+        True,
+        "Read weights to find channels that do nothing (CNN202); without, nothing is removed.",
+        option="--no-weights",
+    ),
+    Key(
+        "size-checks-limit",
+        "bytes",
+        500_000,
+        "Size in bytes of a model file up to which CNN201 and CNN202, which search sizes and read weights, run while "
+        "linting; --fix and --diff have no such limit.",
+        option="--size-checks-limit",
+        metavar="BYTES",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.config.codes import resolve
-from onnxlint_cmsis.config.keys import LEVELS
+from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,32 @@ def _suppression(key: Key, entry: object) -> dict[str, str]:
     return table | {"rule": resolve(table["rule"])}
 
 
+def _flag(key: Key, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(key, value)
+    return value
+
+
+def _positive(key: Key, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _wrong(key, value)
+    return value
+
+
+def _percent(key: Key, value: object) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
+        raise _wrong(key, value)
+    return float(value)
+
+
+def _bytes(key: Key, value: object) -> int | None:
+    if value == UNLIMITED:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _wrong(key, value)
+    return value
+
+
 _TEXT: dict[str, object] = {"type": "string"}
 _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 _SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
@@ -144,5 +170,13 @@ KINDS: dict[str, Kind] = {
         "a table of pattern = list of rules", _glob_codes, {"type": "object", "additionalProperties": _TEXTS}
     ),
     "shapes": Kind("a table of input = list of sizes", _shapes, {"type": "object", "additionalProperties": _SHAPE}),
+    "flag": Kind("true or false", _flag, {"type": "boolean"}),
+    "positive": Kind("a whole number from 1 up", _positive, {"type": "integer", "minimum": 1}),
+    "percent": Kind("a number from 0 to 100", _percent, {"type": "number", "minimum": 0, "maximum": 100}),
+    "bytes": Kind(
+        f"a whole number of bytes from 0 up, or {UNLIMITED!r}",
+        _bytes,
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]},
+    ),
     "suppressions": Kind("a list of tables", _suppressions, {"type": "array", "items": _SUPPRESSION}),
 }

@@ -64,6 +64,20 @@ class Settings:
     """Absolute path of the baseline file; empty for none."""
     output_format: str
     """One of keys.FORMATS."""
+    fix_policy: str
+    """One of keys.POLICIES."""
+    align: int
+    """Multiple of the policy `align`."""
+    min_gain: float
+    """Percent the policy `faster` has to save."""
+    fix_budget_bytes: int | None
+    """Bytes constants may grow by; None for no bound."""
+    unsafe_fixes: bool
+    """Whether fixes that are exact only within rounding, or add nodes, are taken."""
+    weights: bool
+    """Whether weights may be read."""
+    size_checks_limit: int | None
+    """Bytes of a file up to which CNN201 and CNN202 run while linting; None for no bound."""
     file: str = ""
     """Configuration file it comes from; empty for none."""
     origins: dict[str, str] = field(default_factory=dict, hash=False, compare=False)

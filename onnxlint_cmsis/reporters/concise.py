@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.plain import paint, printable
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 
@@ -23,6 +24,7 @@ def render(run: Run) -> str:
 def file_lines(file: FileResult, run: Run) -> list[str]:
     """The lines of one file: its notes, then its findings."""
     lines = [] if run.quiet else [note_line(file, note, run.color) for note in file.notes]
+    lines += list(fix_lines(file, run))[:1]
     return lines + [finding_line(file, finding, finding.complete, run.color) for finding in file.findings]
 
 

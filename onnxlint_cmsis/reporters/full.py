@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
+from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
@@ -33,22 +34,27 @@ def render(run: Run) -> str:
 def summary(run: Run) -> str:
     """The last line: what was found where, and for which targets."""
     models = [file for file in run.files if file.model]
+    fixes = fix_summary(run)
+    if fixes and not run.linted and not run.findings:
+        return fixes
     targets = "; ".join(run.targets)
     failed = sum(bool(file.error) or not file.readable for file in models)
     tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
+    head = f"{fixes}. " if fixes else ""
     if not models:
-        return f"No models to lint{tail}"
+        return f"{head}No models to lint{tail}"
     if not run.findings:
-        return f"No findings in {counted(len(models), 'file')} for {targets}{tail}"
+        return f"{head}No findings in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
-    return f"{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
+    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
 
 
 def _file(file: FileResult, run: Run) -> Iterator[str]:
     if not run.quiet:
         yield from (note_line(file, note, run.color) for note in file.notes)
+    yield from fix_lines(file, run)
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
         yield finding_line(file, finding, finding.message, run.color)

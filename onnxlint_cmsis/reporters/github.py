@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def render(run: Run) -> str:
     lines = []
     for file in run.files:
         lines += [_finding(file, finding) for finding in file.findings]
+        lines += [_fix(file, line, run) for line in list(fix_lines(file, run._replace(color=False)))[:1]]
         if file.error:
             lines.append(_command("error", file.path, "internal error", file.error))
     return "".join(f"{line}\n" for line in lines)
@@ -28,6 +30,13 @@ def render(run: Run) -> str:
 def _finding(file: FileResult, finding: Finding) -> str:
     title = f"{finding.code} {finding.name}"
     return _command(_COMMANDS[finding.level.name.lower()], file.path, title, finding.complete)
+
+
+def _fix(file: FileResult, line: str, run: Run) -> str:
+    """What came of a fix: an error where it failed, a warning where it is only shown, a notice else."""
+    failed, changed = (file.fix.failed, file.fix.changed) if file.fix else (False, False)
+    level = "error" if failed else "warning" if changed and run.diff else "notice"
+    return _command(level, file.path, "fix", line)
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
 from onnxlint_cmsis.reporters.fingerprint import fingerprints
+from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.run import by_code, by_level
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def _file(file: FileResult) -> dict[str, object]:
         "error": file.error,
         "notes": list(file.notes),
         "statistics": dict(file.statistics),
+        "fix": fix_fields(file.fix) if file.fix else None,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.result import FixResult
     from onnxlint_cmsis.types import Finding, Level
 
 
@@ -27,6 +28,8 @@ class FileResult(NamedTuple):
     """Internal error that ended the analysis of the file."""
     model: bool = True
     """False for a configuration or baseline file that findings are about."""
+    fix: FixResult | None = None
+    """What came of fixing it; None where no fix was asked for."""
 
 
 class Run(NamedTuple):
@@ -50,6 +53,10 @@ class Run(NamedTuple):
     """Add the counts per rule and level."""
     category: str = ""
     """SARIF category of the run."""
+    linted: bool = True
+    """False where files were only fixed, or only looked at for what a fix would do."""
+    diff: bool = False
+    """Tell all details of fixes that were only worked out."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -11,6 +11,8 @@ import sarif_om as om
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields
 from onnxlint_cmsis.reporters.fingerprint import fingerprints
+from onnxlint_cmsis.reporters.fix_fields import fix_fields
+from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif_json import to_json
@@ -63,7 +65,7 @@ def _run(run: Run) -> Any:
 def _invocation(run: Run) -> Any:
     """How the run went: it succeeded where every file was analysed or its findings say why not."""
     return om.Invocation(
-        execution_successful=not any(file.error for file in run.files),
+        execution_successful=not any(file.error or (file.fix and file.fix.failed) for file in run.files),
         exit_code=run.exit_code,
         working_directory=om.ArtifactLocation(uri=f"{Path(run.folder).as_uri().rstrip('/')}/"),
         tool_execution_notifications=list(_notifications(run)) or None,
@@ -79,6 +81,8 @@ def _notifications(run: Run) -> Iterator[Any]:
             yield _notification("The file could not be analysed.", "error", file, number, run)
         for note in file.notes:
             yield _notification(note, "note", file, number, run)
+        for line in list(fix_lines(file, run._replace(color=False)))[:1]:
+            yield _notification(line, "error" if file.fix and file.fix.failed else "note", file, number, run)
 
 
 def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
@@ -95,7 +99,9 @@ def _bases(run: Run) -> dict[str, Any] | None:
 
 def _artifact(file: FileResult, run: Run) -> Any:
     kind = "application/octet-stream" if file.model else None
-    return om.Artifact(location=_file_place(file, None, run), mime_type=kind, roles=["analysisTarget"])
+    roles = ["analysisTarget", "modified"] if file.fix and file.fix.written else ["analysisTarget"]
+    properties = {"fix": fix_fields(file.fix)} if file.fix else None
+    return om.Artifact(location=_file_place(file, None, run), mime_type=kind, roles=roles, properties=properties)
 
 
 def _file_place(file: FileResult, number: int | None, run: Run) -> Any:

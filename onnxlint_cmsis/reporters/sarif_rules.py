@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
 
-TAGS = {"0": "file", "1": "routing", "3": "execution"}
+TAGS = {"0": "file", "1": "routing", "2": "size", "3": "execution"}
 """Tag by the first digit of the code."""
 
-PRECISIONS = {"0": "very-high", "1": "very-high", "3": "high"}
-"""Confidence by the first digit of the code: some rows behind the execution rules were read and never run."""
+PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high"}
+"""Confidence by the first digit of the code: 2 rests on predictions, and some rows behind 3 were read and never run."""
 
 SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 """GitHub's word for each level."""
@@ -44,7 +44,7 @@ def _descriptor(rule: Rule) -> Any:
         help_uri=rule_page(rule.code),
         default_configuration=om.ReportingConfiguration(level=level),
         properties={
-            "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
+            "tags": ["cmsis-nn", TAGS[rule.code[3:4]]],
             "precision": PRECISIONS[rule.code[3:4]],
             "problem.severity": SEVERITIES[level],
         },

@@ -1,0 +1,130 @@
+"""One model between two rounds of fixing, read anew from its bytes each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+from onnxlint_cmsis.dims.classes import Dimensions, analyse
+from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.onnx_graph.load import load
+from onnxlint_cmsis.planning.findings import change_finding
+from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
+from onnxlint_cmsis.types import Size, Target
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.plan_types import Plan
+    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.types import Finding
+
+
+Place = tuple[str, int, int]
+"""Tensor, axis, index."""
+Reported = Callable[["Graph", "Finding"], bool]
+
+
+class Request(NamedTuple):
+    """What is asked of a fix."""
+
+    targets: tuple[Target, ...]
+    """CPUs."""
+    assume: str
+    """What layers that compute in float become."""
+    one_channel: str
+    """What a convolution over one channel becomes."""
+    input_shapes: Mapping[str, tuple[Size, ...]]
+    """Sizes of inputs."""
+    options: FixOptions
+    """Policy and bounds."""
+    reported: Reported = lambda _graph, _finding: True
+    """Whether a finding would be reported; a class whose finding would not stays as it is."""
+
+
+def request_of(settings: Settings, path: str = "") -> Request:
+    """What a file's settings ask for; with a path, what rules and suppressions leave alone stays."""
+    from onnxlint_cmsis.accepted.suppress import reported
+
+    options = FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
+    request = Request(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
+    return request._replace(reported=partial(reported, settings, path)) if path else request
+
+
+class State:
+    """The bytes of a model and what follows from them."""
+
+    def __init__(
+        self, path: str, data: bytes, request: Request, prices: Prices | None = None, graph: Graph | None = None
+    ) -> None:
+        """Read the model, unless `graph` is what it reads as. Raises ModelError."""
+        self.path, self.data, self.request = path, data, request
+        self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
+        self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
+        self.dimensions: Dimensions = analyse(self.graph)
+        self.prices = prices or Prices(request.targets, cost_of_route)
+
+    @cached_property
+    def model(self) -> ModelProto:
+        """The model as a protobuf, without its external data."""
+        import onnx
+
+        return onnx.load_model_from_string(self.data)
+
+    def survey(self, disproved: Collection[Place] = ()) -> Survey:
+        """What planning makes of it; classes whose findings would not be reported stay as they are."""
+        from onnxlint_cmsis.fixers.resize import refused
+        from onnxlint_cmsis.onnx_graph.arrays import reader
+
+        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices)
+        refusals, read = refused(self.model, self.graph, self.dimensions), reader(self.data, self.path)
+        accepted: list[Finding] = []
+        while True:
+            found = survey(facts, self.request.options, read, refusals, disproved)
+            more = self._accepted(found)
+            if not more:
+                return found._replace(accepted=tuple(accepted))
+            refusals |= dict.fromkeys(more, "its finding is accepted")
+            accepted += more.values()
+
+    def _accepted(self, found: Survey) -> dict[int, Finding]:
+        """Classes that would change but whose finding would not be reported."""
+        groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
+        findings = {group.id: change_finding(found, group) for group in groups}
+        return {leaf: one for leaf, one in findings.items() if not self.request.reported(self.graph, one)}
+
+    def changed(self, plan: Plan) -> State:
+        """The model with a plan applied. Raises NotAppliedError."""
+        from onnxlint_cmsis.fixers.resize import apply
+
+        new = apply(self.model, self.graph, self.dimensions, plan)
+        return State(self.path, new.SerializeToString(), self.request, self.prices)
+
+
+def plan_of(found: Survey, options: FixOptions) -> Plan:
+    """The decision as lanes to keep and amounts to add to biases."""
+    from onnxlint_cmsis.fixers.plan_types import Plan
+
+    kept, removed = {}, {}
+    for leaf, want in found.decision.sizes.items():
+        have = found.view.dimensions.classes[leaf].size
+        kept[leaf] = kept_lanes(found.lanes, leaf, have, want, options)
+        gone = set(range(have)) - set(kept[leaf])
+        if gone:
+            removed[leaf] = sorted(gone)
+    if found.lanes is None or not removed:
+        return Plan(kept)
+    return Plan(kept, dict(found.lanes.increments(removed).items()))

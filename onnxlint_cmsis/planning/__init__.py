@@ -1,0 +1,1 @@
+"""Which size every dimension class should have on the targets: candidates, prices, an exact search, policies."""

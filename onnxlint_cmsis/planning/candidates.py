@@ -1,0 +1,75 @@
+"""The sizes that a class may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from onnxlint_cmsis.dims.axes import leaves, resized
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.policies import POLICIES, REACH
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.sites import Site
+from onnxlint_cmsis.planning.view import View
+
+
+def domains_of(
+    view: View,
+    prices: Prices,
+    movable: Mapping[int, DimensionClass],
+    live: Mapping[int, int],
+    options: FixOptions,
+) -> dict[int, tuple[int, ...]]:
+    """Candidates of each class that may change, the present size first; classes with no other are left out.
+
+    `live` has the number of lanes that must stay, for classes where it is less than the size.
+    """
+    policy = POLICIES[options.policy]
+    named = _named(view, prices) if policy.named else {}
+    least = dict.fromkeys(_grouped(view), 2)
+    found = {}
+    for leaf, group in movable.items():
+        wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
+        others = sorted(size for size in wanted - {group.size} if size >= least.get(leaf, 1))
+        if others:
+            found[leaf] = (group.size, *others)
+    return found
+
+
+def _grouped(view: View) -> Iterator[int]:
+    """Leaves of the input channels of layers with groups: with one channel they would be layers of another kind."""
+    for site in view.sites:
+        if site.layer.node.int("group", 1) > 1:
+            yield from leaves(site.inputs)
+
+
+def _named(view: View, prices: Prices) -> dict[int, set[int]]:
+    """Sizes of single classes for which the conditions of some branch not taken come true."""
+    found: dict[int, set[int]] = {}
+    for site in view.sites:
+        for leaf in leaves(site.inputs):
+            found.setdefault(leaf, set()).update(_reached(site, leaf, prices))
+    return found
+
+
+def _reached(site: Site, leaf: int, prices: Prices) -> Iterator[int]:
+    """Sizes of the leaf that give the input channels some untaken branch asks for."""
+    values = site.layer.call.variables()
+    have = values["input_dims.c"]
+    for price in prices.of(site.layer.call):
+        for branch, failed in price.route.tried:
+            if failed and have is not None:
+                want = branch.when.solve(values, "input_dims.c", have + REACH * site.factor)
+                if want is not None:
+                    yield from _size_for(site, leaf, want)
+
+
+def _size_for(site: Site, leaf: int, want: int) -> Iterator[int]:
+    """The size of the leaf that makes the call's input channels `want`, where there is one."""
+    one, two = (resized(site.inputs, {leaf: size}) for size in (1, 2))
+    if one is None or two is None or two == one:
+        return
+    size = 1 + (want // site.factor - one) // (two - one)
+    found = site.channels({leaf: size})
+    if found is not None and found[0] == want:
+        yield size

@@ -1,0 +1,186 @@
+"""From a model and a policy to the sizes its classes should have, and why nothing changes where nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.candidates import domains_of
+from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses
+from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.policies import POLICIES
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.problem import Problem, Sizes, components
+from onnxlint_cmsis.planning.solve import solve
+from onnxlint_cmsis.planning.view import View
+from onnxlint_cmsis.types import Freedom
+
+
+class Decision(NamedTuple):
+    """The sizes that a policy asks for."""
+
+    sizes: Sizes
+    """New size of every class that changes."""
+    before: Count
+    """What the model measures."""
+    repaired: Count
+    """What it measures with nothing but its hazards repaired; as before where there are none to repair."""
+    after: Count
+    """What it measures with `sizes`."""
+    best: Count
+    """What it would measure if --min-gain were 0."""
+    measured: Callable[[Mapping[int, int]], Count]
+    """What it would measure with other sizes of the classes in `sizes`; those left out are as they are."""
+
+    def without(self, leaf: int) -> Count:
+        """What it measures if all classes change but one."""
+        return self.measured({other: size for other, size in self.sizes.items() if other != leaf})
+
+    @property
+    def repairs(self) -> bool:
+        """Whether hazards go away."""
+        return sum(self.after.hazards) < sum(self.before.hazards)
+
+
+def decide(
+    view: View, prices: Prices, options: FixOptions, live: Mapping[int, int], refused: Mapping[int, str]
+) -> Decision:
+    """Choose the size of every class that is not LOCKED and not refused.
+
+    `live` has the number of lanes that must stay, for the classes where it is less than the size.
+    """
+    movable = movable_classes(view, refused)
+    domains = domains_of(view, prices, movable, live, options)
+    misses = misses_in(view, prices) if options.policy == "route" else no_misses
+    factors = factors_of(view, prices, domains, options.align, misses)
+    problem = Problem(domains, factors)
+    choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
+    return choice.decision(_growth(problem, live, options))
+
+
+def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
+    """Leaves along the channels of layers that have a known hazard on some target."""
+    return frozenset(
+        leaf
+        for site in view.sites
+        if any(price.route.hazards for price in prices.of(site.layer.call))
+        for leaf in site.leaves
+    )
+
+
+def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
+    """Classes whose size may change, by id."""
+    return {
+        group.id: group
+        for group in view.dimensions.classes
+        if group.freedom is not Freedom.LOCKED and group.id not in refused
+    }
+
+
+def _growth(problem: Problem, live: Mapping[int, int], options: FixOptions) -> int | None:
+    """Bytes that the constants may grow by.
+
+    Counted from the model with its live lanes alone, so that what an earlier fix added counts again.
+    """
+    if options.budget is None:
+        return None
+    layout_bytes = -1  # the last measure
+    least = {leaf: min(live.get(leaf, sizes[0]), sizes[0]) for leaf, sizes in problem.domains.items()}
+    have, bare = problem.totals(problem.present), problem.totals(least)
+    return max(0, options.budget - (have[layout_bytes] - bare[layout_bytes])) if have else 0
+
+
+class _Choice:
+    """One decision in the making, part by part."""
+
+    def __init__(self, problem: Problem, hazardous: Set[int], layout: Layout, options: FixOptions) -> None:
+        self._problem, self._hazardous, self._layout, self._options = problem, hazardous, layout, options
+        self._policy = policy = POLICIES[options.policy]
+        self._levels = policy.objective(layout)
+
+    def decision(self, growth: int | None) -> Decision:
+        """The sizes of all parts; `growth` bounds the bytes that all of them add."""
+        parts = components(self._problem)
+        chosen = self._chosen(parts, None)
+        if growth is not None and self._grown(chosen) > growth:
+            chosen = self._chosen(self._in_order(parts, chosen), growth)
+        repaired = _merged(base for base, _ in chosen)
+        best = _merged(final for _, final in chosen)
+        final = best if self._worth_it(repaired, best) else repaired
+        present = self._problem.present
+        changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
+        before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
+        return Decision(changed, before, mended, after, least, lambda sizes: self._count({**present, **sizes}))
+
+    def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
+        """For each part its sizes with hazards repaired, and its best ones."""
+        chosen = []
+        for part in parts:
+            base = self._repaired(part, growth)
+            final = self._best(part, base, growth)
+            chosen.append((base, final))
+            if growth is not None:
+                growth -= max(0, self._bytes(part, final) - self._bytes(part, part.present))
+        return chosen
+
+    def _repaired(self, part: Problem, growth: int | None) -> Sizes:
+        """Present sizes, but for the classes of layers with hazards where other sizes have fewer."""
+        present = part.present
+        if not self._hazardous & part.domains.keys():
+            return present
+        domains = {leaf: sizes if leaf in self._hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
+        narrow = part._replace(domains=domains)
+        found = solve(narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded)
+        before, after = (self._layout.read(part.totals(sizes)) for sizes in (present, found))
+        return found if sum(after.hazards) < sum(before.hazards) else present
+
+    def _best(self, part: Problem, base: Sizes, growth: int | None) -> Sizes:
+        """The best sizes that are worse than `base` on no target."""
+        if self._policy.must_gain and not any(self._layout.read(part.totals(base)).instructions):
+            return base
+        domains = {leaf: (base[leaf], *(s for s in sizes if s != base[leaf])) for leaf, sizes in part.domains.items()}
+        ceilings = self._ceilings(part, base, growth, gain=self._policy.must_gain)
+        return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded)
+
+    def _ceilings(self, part: Problem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
+        totals = part.totals(base)
+        places = [*self._layout.hazards, *(self._layout.instructions if gain else ())]
+        found = {place: totals[place] for place in places if totals}
+        if growth is not None and totals:
+            bound = part.totals(part.present)[self._layout.bytes] + growth
+            found[self._layout.bytes] = max(bound, totals[self._layout.bytes])
+        return found
+
+    def _worth_it(self, base: Sizes, best: Sizes) -> bool:
+        """Tell whether the gain reaches --min-gain, where the policy asks for one."""
+        if not self._policy.must_gain:
+            return True
+        before, after = self._count(base), self._count(best)
+        least = sum(before.instructions) * self._options.min_gain / 100
+        return sum(before.instructions) - sum(after.instructions) >= max(least, 1)
+
+    def _in_order(self, parts: Sequence[Problem], chosen: Sequence[tuple[Sizes, Sizes]]) -> list[Problem]:
+        """Parts with repairs first, then by the instructions they gain."""
+
+        def key(pair: tuple[Problem, tuple[Sizes, Sizes]]) -> tuple[int, int]:
+            part, (_, final) = pair
+            before, after = (self._layout.read(part.totals(sizes)) for sizes in (part.present, final))
+            return sum(after.hazards) - sum(before.hazards), sum(after.instructions) - sum(before.instructions)
+
+        return [part for part, _ in sorted(zip(parts, chosen, strict=True), key=key)]
+
+    def _grown(self, chosen: Sequence[tuple[Sizes, Sizes]]) -> int:
+        final = _merged(sizes for _, sizes in chosen)
+        return self._count(final).bytes - self._count(self._problem.present).bytes
+
+    def _bytes(self, part: Problem, sizes: Sizes) -> int:
+        return self._layout.read(part.totals(sizes)).bytes
+
+    def _count(self, sizes: Sizes) -> Count:
+        return self._layout.read(self._problem.totals(sizes))
+
+
+def _merged(parts: Iterable[Sizes]) -> Sizes:
+    return {leaf: size for part in parts for leaf, size in part.items()}

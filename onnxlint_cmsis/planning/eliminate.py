@@ -1,0 +1,105 @@
+"""The exact minimum of a problem by eliminating one variable after the other from tables of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from onnxlint_cmsis.planning.problem import Factor, Level, Problem, Sizes
+
+MAX_CELLS = 1_000_000
+"""Cells of the largest table that is worth making; a problem that needs a larger one is not eliminated."""
+
+
+class Table(NamedTuple):
+    """Values over all candidates of a few variables."""
+
+    scope: tuple[int, ...]
+    """Variables of axes 1 and up."""
+    values: np.ndarray
+    """[measures or levels, candidates of the first variable, of the second, ...], int64."""
+
+
+class _Choice(NamedTuple):
+    """The best candidate of an eliminated variable for each choice of the variables it met."""
+
+    variable: int
+    scope: tuple[int, ...]
+    best: np.ndarray
+
+
+def order(problem: Problem) -> list[int] | None:
+    """Order of elimination, smallest table first; None where one would have more than MAX_CELLS cells."""
+    width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
+    scopes = [set(factor.scope) for factor in problem.factors]
+    if any(prod(width[variable] for variable in scope) > MAX_CELLS for scope in scopes):
+        return None
+    chosen: list[int] = []
+    left = set(problem.domains)
+    while left:
+        met = {variable: set().union({variable}, *(s for s in scopes if variable in s)) for variable in left}
+        cells = {variable: prod(width[other] for other in scope) for variable, scope in met.items()}
+        best = min(left, key=lambda variable: (cells[variable], variable))
+        if cells[best] > MAX_CELLS:
+            return None
+        scopes = [*(scope for scope in scopes if best not in scope), met[best] - {best}]
+        chosen.append(best)
+        left.discard(best)
+    return chosen
+
+
+def tabulate(factor: Factor, domains: Mapping[int, Sequence[int]]) -> Table:
+    """All measures of a factor."""
+    shape = tuple(len(domains[variable]) for variable in factor.scope)
+    cells = list(product(*(domains[variable] for variable in factor.scope)))
+    factor.prepare(cells)
+    rows = [factor.measure(sizes) for sizes in cells]
+    return Table(factor.scope, np.array(rows, dtype=np.int64).T.reshape(-1, *shape))
+
+
+def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level], order: Sequence[int]) -> Sizes:
+    """The sizes with the least levels, the first before the second and so on; of equals, earlier candidates.
+
+    `tables` are those of the problem's factors. Raises no error for a problem without factors.
+    """
+    weights = np.array(levels, dtype=np.int64)
+    pending = [Table(table.scope, np.tensordot(weights, table.values, axes=1)) for table in tables]
+    width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
+    choices: list[_Choice] = []
+    for variable in order:
+        met = [table for table in pending if variable in table.scope]
+        pending = [table for table in pending if variable not in table.scope]
+        scope = (variable, *sorted({other for table in met for other in table.scope} - {variable}))
+        joint = _joined(met, scope, len(levels), width)
+        best = _least(joint)
+        choices.append(_Choice(variable, scope[1:], best[0]))
+        pending.append(Table(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
+    picked: dict[int, int] = {}
+    for choice in reversed(choices):
+        picked[choice.variable] = int(choice.best[tuple(picked[other] for other in choice.scope)])
+    return {variable: problem.domains[variable][picked[variable]] for variable in problem.domains}
+
+
+def _joined(met: Sequence[Table], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
+    """Sum of tables over the union of their variables, in the order of `scope`."""
+    total = np.zeros((levels, *(width[variable] for variable in scope)), dtype=np.int64)
+    for table in met:
+        ordered = sorted(table.scope, key=scope.index)
+        values = table.values.transpose(0, *(1 + table.scope.index(variable) for variable in ordered))
+        shape = [width[variable] if variable in table.scope else 1 for variable in scope]
+        total += values.reshape(levels, *shape)
+    return total
+
+
+def _least(joint: np.ndarray) -> np.ndarray:
+    """Position along axis 1 of the lexicographically least column of levels; shape [1, rest]."""
+    candidates = np.ones(joint.shape[1:], dtype=bool)
+    for level in joint:
+        masked = np.where(candidates, level, np.iinfo(np.int64).max)
+        candidates &= masked == masked.min(axis=0, keepdims=True)
+    index: np.ndarray = candidates.argmax(axis=0)[None]
+    return index

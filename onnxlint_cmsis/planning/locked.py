@@ -1,0 +1,46 @@
+"""What LOCKED classes could gain if they were free: one class at a time, everything else as it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.factors import factors_of, no_misses
+from onnxlint_cmsis.planning.measures import Layout
+from onnxlint_cmsis.planning.policies import REACH
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.problem import Problem
+from onnxlint_cmsis.planning.solve import solve
+from onnxlint_cmsis.planning.view import View
+from onnxlint_cmsis.types import Freedom
+
+
+class LockedGain(NamedTuple):
+    """A LOCKED class and its best size."""
+
+    group: DimensionClass
+    """The class."""
+    want: int
+    """Size with the fewest instructions that makes no target worse; the present one where there is no better."""
+    gain: int
+    """Instructions it would save, over all targets."""
+
+
+def locked_gains(view: View, prices: Prices) -> list[LockedGain]:
+    """Every LOCKED class, the one that could gain most first; among equals in the order of the layers."""
+    groups = [group for group in view.dimensions.classes if group.freedom is Freedom.LOCKED]
+    return sorted((_gain(group, view, prices) for group in groups), key=lambda one: -one.gain)
+
+
+def _gain(group: DimensionClass, view: View, prices: Prices) -> LockedGain:
+    layout = Layout(len(prices.targets))
+    factors = tuple(one for one in factors_of(view, prices, (group.id,), 1, no_misses) if one.scope)
+    problem = Problem({group.id: tuple(range(group.size, group.size + REACH))}, factors)
+    if not factors:
+        return LockedGain(group, group.size, 0)
+    before = problem.totals(problem.present)
+    ceilings = {place: before[place] for place in (*layout.hazards, *layout.instructions)}
+    levels = (layout.level(hazards=1), layout.level(blind=1), layout.level(instructions=1))
+    sizes = solve(problem, levels, ceilings, 2)
+    saved = sum(layout.read(before).instructions) - sum(layout.read(problem.totals(sizes)).instructions)
+    return LockedGain(group, sizes[group.id], saved)

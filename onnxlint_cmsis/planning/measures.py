@@ -1,0 +1,67 @@
+"""What is counted of a choice of sizes, in which place of the row of measures."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import NamedTuple
+
+from onnxlint_cmsis.planning.problem import Level, Measures
+
+
+class Count(NamedTuple):
+    """Measures of one factor, or their weights in one level of an objective."""
+
+    hazards: tuple[int, ...] = ()
+    """Known hazards of each target."""
+    risks: tuple[int, ...] = ()
+    """Known and open hazards of each target, which no policy lowers but none may raise."""
+    instructions: tuple[int, ...] = ()
+    """Of each target."""
+    blind: int = 0
+    """Lanes added, and kernels entered, where no cost is known."""
+    misses: int = 0
+    """Routing conditions missed."""
+    unaligned: int = 0
+    """Channel counts that are no multiple."""
+    bytes: int = 0
+    """Bytes of stored constants."""
+
+
+class Layout(NamedTuple):
+    """Places of the measures for a number of targets."""
+
+    targets: int
+    """Number of targets."""
+
+    def row(self, count: Count) -> Measures:
+        """The measures in their places; a tuple left out is zeros."""
+        zeros = (0,) * self.targets
+        rest = count.blind, count.misses, count.unaligned, count.bytes
+        of_targets = (count.hazards or zeros, count.risks or zeros, count.instructions or zeros)
+        return (*chain(*of_targets), *rest)
+
+    def level(self, *, hazards: int = 0, instructions: int = 0, **weights: int) -> Level:
+        """Weights of one level, the same for every target."""
+        count = Count((hazards,) * self.targets, (), (instructions,) * self.targets, **weights)
+        return self.row(count)
+
+    def read(self, measures: Measures) -> Count:
+        """A row by name."""
+        measures = measures or self.row(Count())
+        one, two, three = (self.targets * kinds for kinds in (1, 2, 3))
+        return Count(measures[:one], measures[one:two], measures[two:three], *measures[three:])
+
+    @property
+    def hazards(self) -> range:
+        """Places of the hazards, known and open."""
+        return range(2 * self.targets)
+
+    @property
+    def instructions(self) -> range:
+        """Places of the instructions."""
+        return range(2 * self.targets, 3 * self.targets)
+
+    @property
+    def bytes(self) -> int:
+        """Place of the bytes."""
+        return 3 * self.targets + 3

@@ -1,0 +1,74 @@
+"""A choice of sizes as data: variables with candidate sizes, and factors that say what each choice measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+Sizes = dict[int, int]
+"""Variable to size."""
+Measures = tuple[int, ...]
+"""What is counted, in an order that the problem's maker fixes: hazards, instructions, bytes."""
+Level = tuple[int, ...]
+"""Weight of each measure in one level of an objective; an earlier level goes before every later one."""
+
+
+class Factor(NamedTuple):
+    """One thing whose measures depend on the sizes of a few variables: a layer, a stored tensor, a class."""
+
+    scope: tuple[int, ...]
+    """Variables, each once."""
+    measure: Callable[[tuple[int, ...]], Measures]
+    """Measures at the sizes of the scope, in its order; pure, and quick when asked again."""
+    prepare: Callable[[Sequence[tuple[int, ...]]], None] = lambda _sizes: None
+    """Told of sizes that will be measured, so that it may work them out together."""
+
+
+class Problem(NamedTuple):
+    """Variables and factors; what is sought is one candidate for each variable."""
+
+    domains: dict[int, tuple[int, ...]]
+    """Variable to its candidates; the first is the present size."""
+    factors: tuple[Factor, ...]
+    """Their measures add up."""
+
+    @property
+    def present(self) -> Sizes:
+        """The sizes as they are."""
+        return {variable: candidates[0] for variable, candidates in self.domains.items()}
+
+    def totals(self, sizes: Mapping[int, int]) -> Measures:
+        """Sum of every measure over all factors; empty where there is no factor."""
+        return added(factor.measure(tuple(sizes[variable] for variable in factor.scope)) for factor in self.factors)
+
+
+def added(rows: Iterable[Measures]) -> Measures:
+    """Measures added one by one."""
+    return tuple(map(sum, zip(*rows, strict=True)))
+
+
+def scores(levels: Sequence[Level], measures: Measures) -> tuple[int, ...]:
+    """Value of each level of an objective; the less, the better, in order."""
+    return tuple(sum(weight * value for weight, value in zip(level, measures, strict=True)) for level in levels)
+
+
+def components(problem: Problem) -> list[Problem]:
+    """Parts of a problem that have no variable in common; a factor of no variable is in none."""
+    leader = {variable: variable for variable in problem.domains}
+
+    def lead(variable: int) -> int:
+        while leader[variable] != variable:
+            leader[variable] = variable = leader[leader[variable]]
+        return variable
+
+    for factor in problem.factors:
+        for variable in factor.scope:
+            leader[lead(variable)] = lead(factor.scope[0])
+    parts: dict[int, Problem] = {}
+    for variable, candidates in problem.domains.items():
+        parts.setdefault(lead(variable), Problem({}, ())).domains[variable] = candidates
+    factors: dict[int, list[Factor]] = {}
+    for factor in problem.factors:
+        if factor.scope:
+            factors.setdefault(lead(factor.scope[0]), []).append(factor)
+    return [part._replace(factors=tuple(factors.get(root, ()))) for root, part in parts.items()]

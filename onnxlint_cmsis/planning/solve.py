@@ -1,0 +1,52 @@
+"""The best sizes of a problem under ceilings: exactly where tables can be made, by descent where they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from onnxlint_cmsis.planning.descend import descend
+from onnxlint_cmsis.planning.eliminate import eliminate, order, tabulate
+from onnxlint_cmsis.planning.problem import Level, Problem, Sizes, scores
+
+ATTEMPTS = 12
+"""How often the exact search may double the weights of what went above its ceiling."""
+
+
+def solve(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:
+    """Sizes with the least levels, in order, none of whose totals is above its ceiling.
+
+    `ceilings` bounds totals by the number of the measure; the present sizes must keep them. Where tables can be made
+    and the minimum keeps the ceilings, it is the exact minimum, and the first candidates among equals. Elsewhere it
+    is the best of what was found with heavier weights on the measures that went above, and by descent. `traded` is
+    the level in which such a measure weighs at least 1.
+    """
+    if not problem.factors:
+        return problem.present
+    exact, bound = _exact(problem, levels, ceilings, traded)
+    if exact and not bound:
+        return exact[0]
+    found = [problem.present, *exact, descend(problem, levels, ceilings, problem.present)]
+    return min(found, key=lambda sizes: scores(levels, problem.totals(sizes)))
+
+
+def _exact(
+    problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int
+) -> tuple[list[Sizes], bool]:
+    """Sizes found by elimination that keep the ceilings, none or one, and whether a ceiling was met on the way."""
+    found_order = order(problem)
+    if found_order is None:
+        return [], True
+    tables = [tabulate(factor, problem.domains) for factor in problem.factors]
+    weighted = list(levels)
+    for attempt in range(ATTEMPTS):
+        sizes = eliminate(problem, tables, weighted, found_order)
+        totals = problem.totals(sizes)
+        above = {measure for measure, most in ceilings.items() if totals[measure] > most}
+        if not above:
+            return [sizes], attempt > 0
+        weighted = [_heavier(level, above, int(place == traded)) for place, level in enumerate(weighted)]
+    return [], True
+
+
+def _heavier(level: Level, above: set[int], least: int) -> Level:
+    return tuple(max(least, 2 * weight) if measure in above else weight for measure, weight in enumerate(level))

@@ -1,0 +1,88 @@
+"""A model as planning sees it: its layers' sites, and the classes whose growth costs what nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.axes import leaves
+from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.lower.layer import Layer, Lowered
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.sites import Site, site_of
+
+FREE = frozenset(
+    {
+        "BatchNormalization", "Cast", "Clip", "Constant", "DequantizeLinear", "Dropout", "Flatten", "Identity",
+        "QuantizeLinear", "Relu", "Reshape", "Shape", "Squeeze", "Unsqueeze",
+    }
+)  # fmt: skip
+"""Operators that a converter fuses into a layer or that only name the same bytes."""
+
+FREE_WITH_CONSTANT = frozenset({"Add", "Div", "Max", "Min", "Mul", "Sub"})
+"""Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
+
+
+class View(NamedTuple):
+    """One model on some targets."""
+
+    graph: Graph
+    """The model."""
+    lowered: Lowered
+    """Its layers."""
+    dimensions: Dimensions
+    """Its classes."""
+    sites: tuple[Site, ...]
+    """Layers whose channel counts are axes of classes."""
+    others: tuple[Layer, ...]
+    """All other layers; their prices do not move."""
+    blind: dict[int, str]
+    """Class to the label of a node along it whose cost is not known."""
+
+
+def view_of(graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices) -> View:
+    """What planning sees of a model."""
+    found = [(layer, site_of(layer, dimensions)) for layer in lowered.layers]
+    sites = tuple(site for _, site in found if site)
+    others = tuple(layer for layer, site in found if site is None)
+    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices))
+
+
+def _blind(
+    graph: Graph, lowered: Lowered, dimensions: Dimensions, sites: tuple[Site, ...], prices: Prices
+) -> dict[int, str]:
+    priced = {
+        site.layer.node.index: set(site.leaves)
+        for site in sites
+        if all(price.instructions is not None for price in prices.of(site.layer.call))
+    }
+    folded = {label for layer in lowered.layers for label in layer.folded}
+    found: dict[int, str] = {}
+    for node in graph.nodes:
+        if not _free(graph, node, folded):
+            for leaf in _leaves(node, graph, dimensions):
+                if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
+                    found.setdefault(leaf, node.label)
+    return found
+
+
+def _free(graph: Graph, node: Node, folded: set[str]) -> bool:
+    """Tell whether a node costs nothing of its own."""
+    if node.op_type in FREE_WITH_CONSTANT:
+        return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)
+    return node.op_type in FREE or (node.op_type == "Pad" and node.label in folded)
+
+
+def _dequantized(graph: Graph, name: str) -> bool:
+    """Tell whether a tensor is a stored constant behind DequantizeLinear."""
+    producer = graph.producers.get(name)
+    return producer is not None and producer.op_type == "DequantizeLinear" and producer.inputs[0] in graph.constants
+
+
+def _leaves(node: Node, graph: Graph, dimensions: Dimensions) -> Iterator[int]:
+    """Leaves along the run-time tensors of a node."""
+    for name in (*node.inputs, *node.outputs):
+        if name and name not in graph.constants and not _dequantized(graph, name):
+            for axis in dimensions.axes(name) or ():
+                yield from leaves(axis)

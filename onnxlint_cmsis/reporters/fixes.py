@@ -1,0 +1,147 @@
+"""What came of fixing a file, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.plain import counted, paint, printable
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.result import ClassChange, FixResult, LayerChange, Locked, TensorChange, Total
+    from onnxlint_cmsis.fixers.verify import Proof
+    from onnxlint_cmsis.reporters.run import FileResult, Run
+
+SHOWN = 3
+"""Names that a line lists before it only counts."""
+WIDEST = 56
+"""Characters of a node's or tensor's name; JSON has them in full."""
+UNIT = "predicted instructions (not cycles)"
+
+
+def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
+    """The lines about one file's fix; a single one where nothing changed."""
+    fix = file.fix
+    if fix is None:
+        return
+    head = paint(printable(file.path), "path", run.color)
+    if not fix.changed:
+        word = "not fixed" if fix.failed else "left as it is"
+        yield f"{head}: {word}: {printable(fix.reason)}"
+        details = [] if run.quiet else [("locked", _locked(one)) for one in fix.locked[:SHOWN]]
+    else:
+        yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
+        details = [*_details(fix, every=run.diff)]
+    for label, text in details:
+        yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+
+
+def fix_summary(run: Run) -> str:
+    """How many files were fixed, or would be; empty where no fix was asked for."""
+    asked = [file.fix for file in run.files if file.fix]
+    if not asked:
+        return ""
+    changed = sum(fix.changed for fix in asked)
+    return f"{changed} of {counted(len(asked), 'file')} {'would be fixed' if run.diff else 'fixed'}"
+
+
+def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
+    for change in fix.classes:
+        yield "class", _class(change)
+    for layer in fix.layers if every else ():
+        yield from _layer(layer, fix)
+    for tensor in fix.tensors if every else ():
+        yield "tensor", _tensor(tensor)
+    for repair in fix.repairs:
+        yield "repairs", f"{repair.hazard} of {shortened(repair.layer)} on {repair.target}: {repair.what}"
+    for total in fix.totals:
+        yield "total", _total(total)
+    yield "MACs", _numbers(fix.macs.before, fix.macs.after)
+    yield "stored", _constants(fix)
+    yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    if fix.proof:
+        yield "proof", proof_text(fix.proof)
+    for one in fix.locked[:SHOWN]:
+        yield "locked", _locked(one)
+
+
+def _class(change: ClassChange) -> str:
+    """`6 -> 8 padded, FREE: made by conv1; read by conv2`."""
+    dead = [(change.constants, "constant"), (change.unread, "unread")]
+    words = ", ".join(f"{number} {word}" for number, word in dead if number)
+    why = f" ({words} of {change.have})" if words and change.want < change.have else ""
+    ends = [("made by", change.deciders), ("read by", change.readers)]
+    layers = "; ".join(f"{verb} {_names(names)}" for verb, names in ends if names)
+    return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {layers}"
+
+
+def _layer(layer: LayerChange, fix: FixResult) -> Iterator[tuple[str, str]]:
+    """The layer's channels, then a line for each target."""
+    yield "layer", f"{shortened(layer.label)}: {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
+    rows = zip(layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True)
+    for total, (had, has, kernel, after) in zip(fix.totals, rows, strict=True):
+        cost = "cost unknown" if had is None or has is None else f"{_numbers(had, has)} predicted instructions"
+        route = kernel if kernel == after else f"{kernel} -> {after}"
+        yield "", f"{total.target.partition(', ')[0]}: {cost}, {route}"
+
+
+def _channels(pair: tuple[int | None, int | None]) -> str:
+    inputs, outputs = ("?" if count is None else count for count in pair)
+    return f"{inputs} in, {outputs} out"
+
+
+def _tensor(tensor: TensorChange) -> str:
+    shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
+    return f"{shortened(tensor.tensor)}: {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "none" if shape is None else "[" + ",".join(map(str, shape)) + "]"
+
+
+def _total(total: Total) -> str:
+    text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
+    if not total.target.startswith(total.measured_on):
+        text += f", as on {total.measured_on}"
+    if total.repair_price:
+        text += f"; stepping around hazards alone costs {total.repair_price:+,}"
+    return text + (f"; {counted(total.unknown, 'layer')} of unknown cost not counted" if total.unknown else "")
+
+
+def _constants(fix: FixResult) -> str:
+    old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
+    return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
+
+
+def proof_text(proof: Proof) -> str:
+    """What was compared, and how far outputs are apart."""
+    if not proof.equal:
+        return proof.reason
+    tried = f"{counted(proof.inputs, 'input')} in ONNX Runtime, before and after"
+    apart = [one for one in proof.differences if one.largest > 0]
+    if not apart:
+        return f"{tried}: every output is bit for bit the same"
+    worst = max(apart, key=lambda one: one.relative)
+    return f"{tried}: largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+
+
+def _locked(one: Locked) -> str:
+    gain = f"{one.size} -> {one.want} would save {one.gain:,} {UNIT}" if one.gain > 0 else f"{one.size} channels stay"
+    return f"{gain}; LOCKED by {one.reason}: {_names(one.layers)}"
+
+
+def _numbers(before: int, after: int) -> str:
+    change = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
+    return f"{before:,} -> {after:,}{change}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(shortened(name) for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def shortened(text: str) -> str:
+    """The text, its middle left out where it is too long."""
+    head = WIDEST // 3
+    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"
