@@ -248,3 +248,20 @@ def test_a_sweep_agrees_with_the_recorded_rows() -> None:
         assert (row["version"], row["isa"]) == (before["version"], before["isa"])
         gap = abs(row["instructions"] - before["instructions"])
         assert gap <= max(0.01 * before["instructions"], 30), row
+
+
+def test_what_fix_writes_is_proven_on_the_device(tmp_path: Path) -> None:
+    """Dead channels cut: strictly better. A multiplier padded: another static kernel, fewer instructions."""
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    before = [models.dead_lanes(tmp_path, 9), models.multiplier(tmp_path, 3)]
+    after = [models.dead_lanes(folder, 9), models.multiplier(folder, 3)]
+    fixer = [sys.executable, "-m", "onnxlint_cmsis", "--isolated", "--fix-only", "--target", "m4", "--release", "4.0.0"]
+    fixed = subprocess.run([*fixer, *after], cwd=ROOT, capture_output=True, check=False)
+    assert fixed.returncode == 0, fixed.stderr
+    cut = data(before[0], "--against", after[0], "--strict")["comparisons"][0]
+    padded = data(before[1], "--against", after[1])["comparisons"][0]
+    for comparison in (cut, padded):
+        assert comparison["instructions"][1] < 0.7 * comparison["instructions"][0]
+        assert [output["count"] for output in comparison["outputs"]] == [0]
+    assert padded["layers"][0]["after"]["effective"] == "depthwise_conv_s8_mult_4"
