@@ -111,6 +111,25 @@ def test_dead_channels_go_and_outputs_stay(folder):
     assert list(weights.dims) == [12, 4, 1, 1]
 
 
+def folded():
+    """Three channels hold a positive constant in float; the 1x1 layer that reads them has a float bias."""
+    build = Builder()
+    weights = build.random.uniform(-1, 1, (20, 4, 1, 1)).astype(np.float32)
+    weights[:3] = 0
+    bias = build.const(np.full(20, 0.3, np.float32))
+    value = build.op("Conv", build.input("x", 1, 4, 8, 8), build.const(weights), bias, name="conv0")
+    after = build.op("Conv", build.op("Sigmoid", value), build.weights(8, 20, 1, 1), build.weights(8), name="conv1")
+    return build.model(after).SerializeToString()
+
+
+def test_float_biases_take_constants_up_only_if_allowed(folder):
+    (folder / "folded.onnx").write_bytes(folded())
+    assert run(folder, "--diff", "--target", "cortex-m4", "folded.onnx").returncode == 0
+    done = run(folder, "--fix-only", "--unsafe-fixes", "--target", "cortex-m4", "folded.onnx")
+    assert "class    20 -> 17 cut (3 constant of 20)" in text(done)
+    assert list(onnx.load(folder / "folded.onnx").graph.initializer[1].dims) == [17, 4, 1, 1]
+
+
 def test_no_weights_removes_nothing(folder):
     done = run(folder, "--diff", "--no-weights", "--target", "cortex-m4", "dead.onnx")
     assert done.returncode == 0

@@ -52,8 +52,8 @@ def _fixed(start: State) -> Fixed:
     shapes = start.request.input_shapes
     proof = prove(start.data, end.data, inputs=INPUTS, input_shapes=shapes, beside=Path(start.path))
     if not proof.equal:
-        what = f"the fixed model is not the same: {proof.reason}" if proof.ran else proof.reason
-        return _left(start, first, what, failed=proof.ran, proof=proof)
+        what = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
+        return _left(start, first, what, proof=proof)
     worse = differences.worse(start, end, first)
     if worse:
         return _left(start, first, worse, failed=True, proof=proof)
