@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -163,13 +162,13 @@ def test_a_fit_is_never_negative() -> None:
     [
         (CONV, "cmsis5-5.9.0", "dsp", "gcc"),
         (CONV, "7.0.0", "dsp", "armclang"),
-        (replace(CONV, entry="convolve_s16"), "7.0.0", "dsp", "gcc"),
-        (replace(CONV, entry="convolve_s4"), "7.0.0", "dsp", "gcc"),
-        (replace(CONV, input_dims=Dims(1, None, 8, 16)), "7.0.0", "dsp", "gcc"),
-        (replace(CONV, filter_dims=Dims(8, 3, 3, 8)), "7.0.0", "mve", "gcc"),
-        (replace(DEPTHWISE, dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
-        (replace(DENSE, per_channel=True), "7.0.0", "dsp", "gcc"),
-        (replace(CONV, entry="transpose_conv_s8"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(entry="convolve_s16"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(entry="convolve_s4"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(input_dims=Dims(1, None, 8, 16)), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(filter_dims=Dims(8, 3, 3, 8)), "7.0.0", "mve", "gcc"),
+        (DEPTHWISE._replace(dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
+        (DENSE._replace(per_channel=True), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(entry="transpose_conv_s8"), "7.0.0", "dsp", "gcc"),
         (KernelCall("avgpool_s8", *[Dims(2, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
         # the first window lies in the padding
         (
@@ -209,7 +208,7 @@ def test_the_same_work_costs_what_its_kernel_costs() -> None:
 def test_images_are_worked_on_one_after_the_other() -> None:
     for target in (parse_isa(isa.value) for isa in Isa):
         one, two, three = (
-            cost(replace(CONV, input_dims=Dims(n, 8, 8, 16), output_dims=Dims(n, 8, 8, 8)), target) for n in (1, 2, 3)
+            cost(CONV._replace(input_dims=Dims(n, 8, 8, 16), output_dims=Dims(n, 8, 8, 8)), target) for n in (1, 2, 3)
         )
         assert one < two < three
         assert two - one == pytest.approx(three - two, abs=1)
@@ -269,7 +268,7 @@ def test_any_convolution_has_a_cost_that_grows_with_its_outputs(channels, output
     counts = counts_of(call, target, taken)
     assert all(times >= 0 for times in counts.values())
     wider = [
-        cost(replace(call, output_dims=replace(out, c=c), filter_dims=Dims(c, filter_h, filter_w, channels)), target)
+        cost(call._replace(output_dims=out._replace(c=c), filter_dims=Dims(c, filter_h, filter_w, channels)), target)
         for c in (outputs, outputs + 4, outputs + 8)
     ]
     assert all(one < other for one, other in pairwise(wider))

@@ -54,6 +54,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
     for change in fix.classes:
         yield "class", _class(change)
+    yield from (("adds", text) for text in fix.added)
     for layer in fix.layers if every else ():
         yield from _layer(layer, fix)
     for tensor in fix.tensors if every else ():
