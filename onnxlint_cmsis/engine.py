@@ -54,7 +54,7 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
         return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)], {})
     from onnxlint_cmsis.lower import lower
 
-    lowered = lower(graph, settings.assume)
+    lowered = lower(graph, settings.assume, settings.one_channel)
     sized, skipped = _size_findings(path, graph, lowered, settings, data)
     found = [*_problems(graph), *_layer_findings(graph, lowered, settings), *sized]
     report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
@@ -95,7 +95,19 @@ def node_location(path: str, node: Node) -> Location:
 def _layer_findings(graph: Graph, lowered: Lowered, settings: Settings) -> list[Finding]:
     from onnxlint_cmsis.checks.layers import check_layers
 
-    return check_layers(graph, lowered, settings.targets)
+    return check_layers(graph, _sound(graph, lowered), settings.targets)
+
+
+def _sound(graph: Graph, lowered: Lowered) -> Lowered:
+    """What was lowered without the nodes that have a problem already: what else is said of them follows from it."""
+    wrong = {problem.node for problem in graph.problems if problem.node}
+    if not wrong:
+        return lowered
+    return lowered._replace(
+        layers=tuple(layer for layer in lowered.layers if layer.node.label not in wrong),
+        undecided=tuple(node for node in lowered.undecided if node.label not in wrong),
+        foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
+    )
 
 
 def _size_findings(

@@ -13,18 +13,29 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.lower.layer import Channel, Layer
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
     from onnxlint_cmsis.types import Target
 
+Row = dict[str, object]
+"""One layer on one target; without a kernel `reason` says why."""
 
-def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[dict[str, object]]:
-    """One row per layer and target, in file order; ModelError where the file cannot be read."""
+
+def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
+    """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
     from onnxlint_cmsis.checks.subject import Model
     from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.lower.layer import UNDECIDED
     from onnxlint_cmsis.onnx_graph.load import load
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
     model = Model(graph)
-    return [_row(model, layer, target) for layer in lower(graph, settings.assume).layers for target in settings.targets]
+    lowered = lower(graph, settings.assume, settings.one_channel)
+    rows: list[tuple[int, Row]] = []
+    for layer in lowered.layers:
+        rows += [(layer.node.index, _row(model, layer, target)) for target in settings.targets]
+    for node, reason in (*((node, UNDECIDED) for node in lowered.undecided), *lowered.foreign):
+        rows += [(node.index, _without_kernel(graph, node, target, reason)) for target in settings.targets]
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
 class Total(NamedTuple):
@@ -42,7 +53,7 @@ class Total(NamedTuple):
     """How many the sum leaves out."""
 
 
-def totals(rows: list[dict[str, object]], targets: Iterable[Target]) -> list[Total]:
+def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
     """One total for each target."""
     return [
         _total(target, [row["instructions"] for row in rows if row["target"] == target.label]) for target in targets
@@ -56,7 +67,39 @@ def _total(target: Target, numbers: list[object]) -> Total:
     return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
 
 
-def _row(model: Model, layer: Layer, target: Target) -> dict[str, object]:
+def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:
+    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_row`."""
+    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+
+    names = (node.inputs[0], node.outputs[0])
+    source, result = (
+        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
+        for name, dims in zip(names, dims_of(graph, *names), strict=True)
+    )
+    return {
+        "node": node.label,
+        "op": node.op_type,
+        "target": target.label,
+        "entry": "",
+        "assumed": False,
+        "input": source,
+        "filter": _sizes(NO_DIMS),
+        "output": result,
+        "folded": [],
+        "fused": [],
+        "kernel": "",
+        "effective": "",
+        "reason": reason,
+        "macs": None,
+        "instructions": None,
+        "scratch": None,
+        "classes": {},
+        "hazards": [],
+        "undecided": [],
+    }
+
+
+def _row(model: Model, layer: Layer, target: Target) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.route import route
 
@@ -71,8 +114,10 @@ def _row(model: Model, layer: Layer, target: Target) -> dict[str, object]:
         "filter": _sizes(layer.call.filter_dims),
         "output": _sizes(layer.call.output_dims),
         "folded": list(layer.folded),
+        "fused": [{"node": node.label, "op": node.op_type} for node in layer.fused],
         "kernel": taken.kernel,
         "effective": taken.effective,
+        "reason": taken.reason,
         "macs": layer.macs,
         "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,

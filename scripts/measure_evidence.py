@@ -45,8 +45,8 @@ def read(path: Path) -> dict[KernelCall, float]:
     return costs
 
 
-def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[bool, float]]:
-    """Whether each pair lies inside the check's region, and its change of instructions in percent."""
+def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float]) -> Iterator[tuple[str, bool, float]]:
+    """Entry point of each pair, whether it lies in the check's region, and its change of instructions in percent."""
     for call, before in costs.items():
         layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
         subject = Subject(Model(NO_GRAPH), layer, target, route(call, target))
@@ -58,7 +58,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
         after = layer.resized(reached.variable, reached.want)
         if after in costs and not subject.route.status:
             inside = REGIONS[check.code].evaluate(pair_values(call, after)) is True
-            yield inside, (costs[after] / before - 1) * 100
+            yield call.entry, inside, (costs[after] / before - 1) * 100
 
 
 def rows(folder: Path) -> Iterator[Evidence]:
@@ -69,13 +69,13 @@ def rows(folder: Path) -> Iterator[Evidence]:
         target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
         costs = read(path)
         for check in checks:
-            found = list(changes(check, target, costs))
-            for inside in (True, False):
-                percents = [percent for where, percent in found if where is inside]
-                if percents:
-                    median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
-                    faster = sum(percent < 0 for percent in percents)
-                    yield Evidence(check.code, target.release, isa, inside, len(percents), faster, median, worst)
+            groups: dict[tuple[str, bool], list[float]] = {}
+            for entry, inside, percent in changes(check, target, costs):
+                groups.setdefault((entry, inside), []).append(percent)
+            for (entry, inside), percents in groups.items():
+                median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
+                faster = sum(percent < 0 for percent in percents)
+                yield Evidence(check.code, entry, target.release, isa, inside, len(percents), faster, median, worst)
 
 
 def text(folder: Path) -> str:
@@ -85,7 +85,7 @@ def text(folder: Path) -> str:
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )
-    body = sorted(rows(folder), key=lambda row: (row.code, not row.inside))
+    body = sorted(rows(folder), key=lambda row: (row.code, row.entry, not row.inside))
     return head + "".join(f"    Evidence({', '.join(_literal(value) for value in row)}),\n" for row in body) + ")\n"
 
 

@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.table import RULES, rule
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.types import Finding, Freedom, Level, targets_text
+from onnxlint_cmsis.types import Finding, Freedom, Level, Resize, targets_text
 
 
 def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
@@ -53,6 +53,55 @@ def test_every_rule_has_a_page_and_every_check_a_rule() -> None:
         assert "**What to do.**" in page
     assert {check.code for check in CHECKS} <= {row.code for row in RULES}
     assert [row.code for row in RULES] == sorted({row.code for row in RULES})
+
+
+def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
+    model = chain((6, 1, {"kernel": (3, 3)}), (4, 6, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
+    assert codes(model, targets=["cortex-m4"]) == []
+    (found,) = lint(model, targets=["cortex-m4"], one_channel="depthwise")
+    assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
+
+
+def test_operators_without_a_kernel_are_told_once_for_each_operator() -> None:
+    nodes = [helper.make_node("Sigmoid" if i % 2 else "Tanh", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(9)]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("t0", 1, [1, 8])],
+        [helper.make_tensor_value_info("t9", 1, None)],
+    )
+    tanh, sigmoid = lint(finished(graph), targets=["cortex-m4", "cortex-m55"])
+    assert tanh.message == "Tanh 'n0', 'n2', 'n4', ... (5 nodes): no kernel: CMSIS-NN has no function for it."
+    assert sigmoid.message == "Sigmoid 'n1', 'n3', 'n5', ... (4 nodes): no kernel: CMSIS-NN has no function for it."
+    assert (tanh.code, tanh.level, tanh.location.node, tanh.targets) == ("CNN190", Level.NOTE, "n0", ())
+
+
+def test_a_layer_with_a_problem_of_its_own_is_not_judged_further() -> None:
+    model = one_node("Conv", [1, 4, 8, 8], {"w": (8, 5, 1, 1)}, pads=[0, 0, 1, 1])
+    assert codes(model) == ["CNN004"]
+
+
+def test_layers_of_a_repeated_name_are_judged() -> None:
+    model = chain((4, 4, {"kernel": (1, 1), "pads": [0, 0, 1, 1]}), (4, 4, {"kernel": (1, 1)}), shape=[1, 4, 8, 8])
+    for node in model.graph.node:
+        node.name = "c"
+    assert sorted(codes(model, targets=["cortex-m4"])) == ["CNN004", "CNN302"]
+
+
+@pytest.mark.parametrize(("kernel", "group"), [(1, 1), (3, 4)])
+def test_the_advice_to_put_a_pad_before_a_layer_can_be_followed(kernel: int, group: int) -> None:
+    after = {1: 1, 3: 2}[kernel]
+    attributes = {"kernel": (kernel, kernel), "group": group}
+    padded = chain((4, 4 // group, {**attributes, "pads": [0, 0, after, after]}), shape=[1, 4, 16, 16])
+    (found,) = lint(padded, targets=["cortex-m4"])
+    assert found.code == "CNN302"
+    explicit = chain((4, 4 // group, attributes), shape=[1, 4, 16, 16])
+    explicit.graph.node[0].input[0] = "t"
+    explicit.graph.node.insert(0, helper.make_node("Pad", ["x", "p"], ["t"], "pad"))
+    explicit.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, 0, 0, 0, 0, after, after]), "p"))
+    del explicit.graph.value_info[:]
+    explicit.graph.output[0].type.tensor_type.ClearField("shape")
+    assert codes(onnx.shape_inference.infer_shapes(explicit), targets=["cortex-m4"]) == []
 
 
 def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:
@@ -110,7 +159,8 @@ def test_padding_onto_a_defective_kernel_is_advised_against() -> None:
     # width 48, filter 5, stride 2, padding 1 before and 2 after: the 1xN kernel of 7.0.0 is wrong there.
     (found,) = lint(one_dimensional(7, pads=[1, 2], strides=[2]))
     assert (found.code, found.level) == ("CNN103", Level.NOTE)
-    assert "Do not" in found.message
+    assert "do not change input_dims.c 7 -> 8" in found.message
+    assert (found.resize, found.wanted) == (None, ""), "a tool that reads only the fields must not take it as advice"
     assert "wrong values" in found.message
 
 
@@ -229,6 +279,123 @@ def test_grouped_convolution_before_6_is_wrong() -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 4, 3, 3)}, group=2)
     assert "CNN302" in codes(model, release="5.0.0")
     assert codes(model, release="7.0.0") == []
+
+
+def test_a_gain_measured_on_s8_is_not_claimed_for_s4() -> None:
+    model = chain((3, 4, {"kernel": (1,)}), (8, 3, {"kernel": (3,), "pads": [1, 1]}), shape=[1, 4, 40])
+    for release in ("6.0.0", "7.0.0", "main"):
+        found = [one for one in lint(model, assume="s4", release=release) if one.code == "CNN103"]
+        assert found and all(one.level is Level.NOTE for one in found)
+        assert all("has not been measured" in one.message and "pairs" not in one.message for one in found)
+    assert [one.level for one in lint(model) if one.code == "CNN103"] == [Level.WARNING]
+
+
+def test_one_channel_taken_as_depthwise_may_become_a_convolution() -> None:
+    model = chain((5, 1, {"kernel": (3, 3)}), (4, 5, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
+    settings = {"compiler": "armclang", "one_channel": "depthwise"}
+    (found,) = [one for one in lint(model, **settings) if one.code == "CNN114"]
+    assert (found.level, found.resize) == (Level.NOTE, Resize("ch_mult", "w0", 0, 5, 9, Freedom.FREE, ("conv0",)))
+    assert "arm_convolve_wrapper_s8 needs output_dims.c > 8 (output_dims.c is 5)" in found.message
+    assert "CNN114" not in codes(model, compiler="armclang")
+    assert "CNN114" not in codes(model, one_channel="depthwise"), "with gcc two outputs are enough"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "weights", "shape", "expected"),
+    [
+        ({"pads": [0, 0, 1, 1]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN302"}),  # stride 1 needs no size
+        ({"pads": [0, 0, 1, 0]}, (4, 4, 1, 1), [1, 4, "H", 8], {"CNN302"}),
+        ({"pads": [0, 0, 1, 1], "strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN005"}),
+        ({"pads": [0, 0, 2, 2], "strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN302"}),
+        ({}, (4, 4, 1, 1), [1, 4, "H", "W"], set()),
+        ({"strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], set()),
+        ({"group": 4, "pads": [1, 1, 1, 1]}, (4, 1, 3, 3), [1, 4, "H", "W"], set()),
+        ({"group": 4, "pads": [1, 1, 1, 3]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN302"}),
+        ({"group": 4, "pads": [1, 1, 1, 2], "strides": [2, 2]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN005"}),
+        ({"pads": [1, 1, 1, 1]}, (4, 4, 3, 3), [1, 4, "H", "W"], {"CNN005"}),  # above 65535 it is cut off
+    ],
+)
+def test_a_hazard_that_symbolic_sizes_leave_open_is_told(
+    attributes: dict[str, object], weights: tuple[int, ...], shape: list[object], expected: set[str]
+) -> None:
+    found = codes(one_node("Conv", shape, {"w": weights}, **attributes), targets=["cortex-m4"])
+    assert {code for code in found if code in ("CNN005", "CNN302")} == expected
+
+
+def test_what_symbolic_sizes_leave_open_is_counted_and_can_be_set() -> None:
+    one = one_node("Conv", [1, 4, "H", 8], {"w": (4, 4, 3, 3)})
+    (found,) = lint(one, targets=["cortex-m4"])
+    assert "1 layer (" in found.message and "CNN304" in found.message
+    assert "--input-shape: x=1,4,?,8" in found.message
+    two = chain((4, 3, {"kernel": (3, 3)}), (4, 4, {"kernel": (3, 3)}), shape=[1, 3, "H", 9])
+    assert "2 layers (" in lint(two, targets=["cortex-m4"])[0].message
+
+
+def test_no_repair_by_a_multiplier_that_the_layer_does_not_have() -> None:
+    model = one_node("Conv", [1, 4, 16, 16], {"w": (4, 1, 3, 3)}, group=4, pads=[0, 0, 2, 2])
+    found = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
+    assert found and not any("ch_mult" in one.message for one in found)
+
+
+def test_a_locked_repair_does_not_take_the_place_of_the_way_round() -> None:
+    model = chain((8, 6, {"kernel": (5,), "pads": [3, 0], "strides": [2]}), shape=[1, 6, 48])
+    (found,) = [one for one in lint(model) if one.code == "CNN301"]
+    assert found.resize is not None and found.resize.freedom is Freedom.LOCKED
+    assert "Change the padding or the width" in found.message
+    free = [one for one in lint(one_dimensional(8, pads=[3, 0])) if one.code == "CNN301"]
+    assert free[0].resize is not None and "Change the padding" not in free[0].message
+
+
+def test_no_impossible_way_round_for_a_stride_of_four() -> None:
+    model = one_node("Conv", [1, 3, 64], {"w": (8, 3, 5)}, pads=[2, 2], strides=[4])
+    (found,) = [one for one in lint(model) if one.code == "CNN301"]
+    assert "% 4 != 0" not in found.message
+    assert found.resize is None
+
+
+def test_a_hazard_gives_its_numbers_and_the_tensors() -> None:
+    model = one_node("Conv", [1, 8, 8, 8], {"w": (8, 8, 1, 1)}, pads=[0, 0, 0, 1])
+    (found,) = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
+    assert "output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w" in found.message
+    assert "input_dims of 'x', output_dims of 'y'" in found.message
+    assert found.properties["known"] == "reproduced with the real library on an emulated Cortex-M"
+
+
+def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
+    sizes = {"p": np.array([0, 0, 1, 0, 0, 1], np.int64), "w": np.ones((8, 4, 3), np.float32)}
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["t"], "pad"),
+        helper.make_node("Conv", ["t", "w"], ["y"], "c", strides=[2]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "padded",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 32])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(value, name) for name, value in sizes.items()],
+    )
+    (found,) = [one for one in lint(finished(graph), targets=["cortex-m55"]) if one.code == "CNN301"]
+    assert "input_dims of 'x'" in found.message
+    assert "'t'" not in found.message
+
+
+def test_no_odd_last_column_in_an_even_output() -> None:
+    model = one_node("Conv", [1, 8000, 8, 8], {"w": (4, 8000, 3, 3)}, pads=[1, 1, 1, 1])
+    assert "CNN304" not in codes(model, targets=["cortex-m4", "cortex-m0"])
+
+
+def test_a_missing_kernel_says_where_it_can_be_read() -> None:
+    model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)})
+    (found,) = [one for one in lint(model, assume="s4", release="4.1.0") if one.code == "CNN190"]
+    assert [(source.release, source.function) for source in found.sources] == [("5.0.0", "arm_convolve_wrapper_s4")]
+
+
+def test_an_lstm_is_right() -> None:
+    # Up to 7.0.0 the kernel names the forget gate where the input gate is meant; both lie in one buffer.
+    weights = {"W": (1, 32, 4), "R": (1, 32, 8)}
+    model = one_node("LSTM", [5, 1, 4], weights, hidden_size=8)
+    for release in ("6.0.0", "7.0.0", "main"):
+        assert "CNN302" not in codes(model, release=release)
 
 
 def test_symbolic_sizes_are_told_once() -> None:

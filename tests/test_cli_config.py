@@ -29,6 +29,7 @@ targets = ["cortex-m4", "cortex-m55+nomve"]
 release = "6.0.0"
 compiler = "armclang"
 assume = "s16"
+one-channel = "depthwise"
 select = ["CNN1", "wrong-result"]
 ignore = ["CNN102"]
 extend-select = ["CNN301"]
@@ -103,6 +104,7 @@ def test_every_key_is_read(tmp_path):
         ("cortex-m55+nomve", Isa.DSP, "6.0.0", "armclang"),
     ]
     root = str(tmp_path)
+    assert found.one_channel == "depthwise"
     assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
     assert found.select == ("CNN1", "CNN302", "CNN301")
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)

@@ -73,7 +73,7 @@ def test_exit_code(capsys, argv, code):
     assert lint(capsys, *argv)[0] == code
 
 
-@pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github", "junit"])
+@pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github", "junit", "gitlab"])
 def test_the_format_does_not_change_the_exit_code(capsys, output_format):
     assert [lint(capsys, f, "--output-format", output_format)[0] for f in ("clean.onnx", "miss.onnx", "bad.onnx")] == [
         0,
@@ -88,7 +88,7 @@ def test_the_format_does_not_change_the_exit_code(capsys, output_format):
         ([], "no paths; name .onnx files, folders to search, or - for standard input"),
         (["--no-such", "x"], "unrecognized arguments: --no-such"),
         (["x", "--fail-on", "bad"], "--fail-on: 'bad' is not one of note, warning, error"),
-        (["x", "--output-format", "xml"], "is not one of full, concise, json, sarif, github, junit"),
+        (["x", "--output-format", "xml"], "is not one of full, concise, json, sarif, github, junit, gitlab"),
         (["x", "--assume", "f32"], "is not one of s8, s16, s4"),
         (["x", "--compiler", "iar"], "is not one of gcc, armclang"),
         (["x", "--target", "cortex-a9"], "allowed: cortex-m0"),
@@ -211,8 +211,9 @@ def test_an_output_file_may_be_a_device(capsys):
 
 def test_a_folder_without_models_is_told(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
-    code, _, err = lint(capsys, "empty")
+    code, out, err = lint(capsys, "empty")
     assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx file in empty\n")
+    assert out == "No models to lint\n"
 
 
 def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):

@@ -78,7 +78,7 @@ def test_every_format_copes_with_every_file(capsys, output_format):
         assert name in out
     if output_format == "junit":
         assert len(ET.fromstring(out)) == 5
-    elif output_format in ("json", "sarif"):
+    elif output_format in ("json", "sarif", "gitlab"):
         json.loads(out)
 
 

@@ -7,8 +7,9 @@ import pytest
 from onnx import TensorProto
 
 from dims_graphs import Builder, freedom, prove
-from onnxlint_cmsis.dims.classes import Dimensions
+from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.dims.rules import RULES, rule_for
+from onnxlint_cmsis.onnx_graph.load import load
 
 
 def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
@@ -182,8 +183,15 @@ def test_reduction_of_everything_and_of_nothing() -> None:
     dimensions = prove(build, build.op("ReduceMax", data, name="most"))
     assert reasons(dimensions, "stem_0", 1) == ["most: ReduceMax mixes this axis"]
     build, data = stem()
-    same = build.op("ReduceSum", data, noop_with_empty_axes=1)
+    same = build.op("ReduceSum", data, "", noop_with_empty_axes=1)
     assert freedom(prove(build, head(build, same)), "stem_0", 1) == "FREE"
+
+
+def test_reduction_of_nothing_with_one_input() -> None:
+    """As an empty second input; ONNX Runtime 1.18 to 1.23 fail to run it."""
+    build, data = stem()
+    model = build.model(head(build, build.op("ReduceSum", data, noop_with_empty_axes=1)))
+    assert freedom(analyse(load("test.onnx", data=model.SerializeToString())), "stem_0", 1) == "FREE"
 
 
 @pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])

@@ -169,6 +169,7 @@ def test_explanation_is_stable(condition: Condition) -> None:
 def test_an_answer_with_unknowns_holds_whatever_they_are(
     condition: Condition, values: dict[str, int], hidden: set[str]
 ) -> None:
+    values = {name: max(value, 1) if "_dims." in name else value for name, value in values.items()}
     partial = {name: None if name in hidden else value for name, value in values.items()}
     truth = condition.evaluate(partial)
     assert truth in (None, condition.evaluate(values))
@@ -268,6 +269,22 @@ def test_c_names() -> None:
     assert named("x", Var("ch_mult") + 1).to_c("dw_conv_params") == "dw_conv_params->ch_mult + 1"
 
 
+@pytest.mark.parametrize(
+    ("condition", "truth"),
+    [
+        (at_least(0, Var("filter_dims.h")), False),
+        (greater(Var("filter_dims.h"), 0), True),
+        (equal(Var("filter_dims.h"), 0), False),
+        (unequal(-1, Var("filter_dims.h")), True),
+        (at_least(1, Var("filter_dims.h")), None),
+        (at_least(0, Var("padding.h")), None),
+        (at_least(0, Var("filter_dims.h") - 1), None),
+    ],
+)
+def test_an_unknown_size_is_at_least_one(condition: Condition, truth: bool | None) -> None:
+    assert condition.evaluate({}) is truth
+
+
 def test_a_false_part_decides_a_conjunction() -> None:
     assert all_of(STEP, equal(Var("input_dims.h"), 1)).evaluate({"input_dims.h": 2}) is False
     assert any_of(STEP, equal(Var("input_dims.h"), 1)).evaluate({"input_dims.h": 1}) is True
@@ -283,3 +300,24 @@ def test_solve_needs_the_present_size_and_reach() -> None:
         )
         is None
     )
+
+
+def test_holding_names_the_comparisons_that_make_it_true() -> None:
+    width, height = greater(Var("output_dims.w"), 3), greater(Var("output_dims.h"), 3)
+    either = any_of(height, all_of(width, equal(Var("stride.w"), 2)))
+    assert either.holding({"output_dims.h": 1, "output_dims.w": 4, "stride.w": 2}) == (
+        width,
+        equal(Var("stride.w"), 2),
+    )
+    assert either.holding({"output_dims.h": 4, "output_dims.w": 4, "stride.w": 2}) == (height,)
+    assert either.holding({"output_dims.h": None, "output_dims.w": 4, "stride.w": 1}) == ()
+    assert TRUE.holding({}) == ()
+
+
+@given(conditions(), numbers())
+def test_holding_is_empty_only_where_nothing_holds_or_nothing_is_compared(
+    condition: Condition, values: dict[str, int]
+) -> None:
+    held = condition.holding(values)
+    assert all(part.terms and part.evaluate(values) for part in held)
+    assert not held or condition.evaluate(values) is True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from models import text
+from onnxlint_cmsis.commands.layers import as_text
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.lower.layer import UNDECIDED
 
 FLATTENED = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -25,9 +27,30 @@ MULTIPLIED = """
 """
 
 
+DEPTHWISE = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y) <float[4, 1, 3, 3] w = {0}> {
+        y = Conv<group = 4, pads = [1, 1, 1, 1]>(x, w)
+    }
+"""
+FOREIGN = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 5, 6] x, float[1, 4, "L", 6] z) => (float[] y) <float[4, 4, 1, 1] w = {0}> {
+        a = Conv(x, w)
+        b = Relu(a)
+        c = Sigmoid(b)
+        y = Add(c, z)
+    }
+"""
+
+
+def rows(source: str, **settings: object) -> list[dict[str, object]]:
+    chosen = make_settings(**{"targets": ["cortex-m4"], **settings})
+    return layers_table("-", chosen, text(source).SerializeToString())
+
+
 def classes(source: str) -> list[object]:
-    settings = make_settings(targets=["cortex-m4"])
-    return [row["classes"] for row in layers_table("-", settings, text(source).SerializeToString())]
+    return [row["classes"] for row in rows(source)]
 
 
 def test_a_flattened_axis_names_its_classes() -> None:
@@ -40,3 +63,34 @@ def test_a_multiplier_has_a_class_of_its_own() -> None:
     depthwise = classes(MULTIPLIED)[1]
     assert depthwise["ch_mult"] == "3 FREE #2"
     assert depthwise["output_dims.c"] == "9 = 3 x 3: COUPLED #1, FREE #2"
+
+
+def test_a_multiplier_of_one_has_no_class() -> None:
+    (row,) = rows(DEPTHWISE)
+    assert isinstance(row["classes"], dict)
+    assert set(row["classes"]) == {"input_dims.c", "output_dims.c"}
+
+
+def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
+    conv, sigmoid, add = rows(FOREIGN)
+    assert (conv["kernel"], conv["fused"]) == ("arm_convolve_1x1_s8_fast", [{"node": "Relu#1", "op": "Relu"}])
+    assert (sigmoid["op"], sigmoid["kernel"], sigmoid["input"]) == ("Sigmoid", "", [1, 5, 6, 4])
+    assert sigmoid["reason"] == "CMSIS-NN has no function for it"
+    assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED)
+    header, *lines = as_text([conv, sigmoid, add]).splitlines()
+    kernel = header.index("kernel")
+    assert [line[kernel:].split()[0] for line in lines] == ["arm_convolve_1x1_s8_fast", "none", "?"]
+
+
+def test_every_row_has_the_same_keys() -> None:
+    conv, sigmoid, _ = rows(FOREIGN)
+    assert list(conv) == list(sigmoid)
+    assert len(rows(FOREIGN, targets=["cortex-m4", "cortex-m55"])) == 6
+
+
+def test_an_entry_point_that_the_release_lacks_is_none_with_the_reason() -> None:
+    source = """<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 2, 5, 3] x) => (float[1, 5, 2, 3] y) { y = Transpose<perm = [0, 2, 1, 3]>(x) }"""
+    (row,) = rows(source, release="6.0.0")
+    assert (row["entry"], row["kernel"]) == ("transpose_s8", "")
+    assert "arm_transpose_s8 came with 7.0.0" in str(row["reason"])

@@ -9,7 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from models import one_node, qdq, read, text
+from models import finished, one_node, qdq, read, text
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.types import Dims, Pair
 
@@ -57,7 +59,7 @@ def test_one_group_over_one_channel_is_a_convolution() -> None:
 def test_three_dimensions_are_unsupported_with_the_reason() -> None:
     lowered = lower(read(one_node("Conv", [1, 1, 4, 4, 4], {"w": (2, 1, 3, 3, 3)})))
     assert lowered.layers == ()
-    assert "3 dimensions" in lowered.unsupported[0][1]
+    assert "3 dimensions" in lowered.foreign[0][1]
 
 
 def test_other_domains_are_told_apart() -> None:
@@ -121,12 +123,12 @@ def test_a_pad_of_zeros_is_folded() -> None:
     model = text(
         """<ir_version: 8, opset_import: ["" : 13]>
         g (float[1,2,8,8] x) => (float[1,4,8,8] y)
-        <int64[8] p = {0,0,1,2,0,0,1,0}, float[4,2,3,3] w = {0}>
+        <int64[8] p = {0,0,1,0,0,0,1,1}, float[4,2,3,3] w = {0}>
         { padded = Pad(x, p)  y = Conv(padded, w) }"""
     )
     layer = only(model)
     assert layer.call.input_dims == Dims(1, 8, 8, 2)
-    assert (layer.call.padding, layer.call.pad_after) == (Pair(1, 2), Pair(1, 0))
+    assert (layer.call.padding, layer.call.pad_after) == (Pair(1, 0), Pair(1, 1))
     assert len(layer.folded) == 1
 
 
@@ -143,7 +145,36 @@ def test_other_pads_are_not_folded(pads: list[int], mode: str) -> None:
         [onnx.numpy_helper.from_array(np.zeros((4, 2 + pads[1], 3, 3), np.float32), "w")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 10)], ir_version=5)
-    assert only(model).folded == ()
+    assert [layer.folded for layer in lower(read(model)).layers if layer.node.op_type == "Conv"] == [()]
+
+
+@pytest.mark.parametrize(
+    ("pads", "kernel", "own"),
+    [
+        ((0, 0, 1, 1), 1, 0),  # the 1x1 kernels know no padding after
+        ((0, 0, 2, 2), 3, 0),  # neither SAME nor what TVM folds: after is two more than before
+        ((1, 1, 0, 0), 3, 0),  # the padding after is less than that before
+        ((1, 1, 1, 1), 3, 1),  # with the convolution's own padding it is as much as the window
+    ],
+)
+def test_a_pad_that_the_kernels_cannot_take_over_is_a_layer(pads: tuple[int, ...], kernel: int, own: int) -> None:
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["t"]),
+        helper.make_node("Conv", ["t", "w"], ["y"], pads=[own] * 4),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [
+            onnx.numpy_helper.from_array(np.zeros((4, 4, kernel, kernel), np.float32), "w"),
+            onnx.numpy_helper.from_array(np.array([0, 0, *pads[:2], 0, 0, *pads[2:]], np.int64), "p"),
+        ],
+    )
+    pad, conv = lower(read(finished(graph))).layers
+    assert (pad.call.entry, pad.call.output_dims.h) == ("pad_s8", 8 + pads[0] + pads[2])
+    assert (conv.folded, conv.call.input_dims, conv.call.padding) == ((), pad.call.output_dims, Pair(own, own))
 
 
 def dequantized(name: str, scale: str = "s", zero: str = "z", **attributes: object):
@@ -227,3 +258,188 @@ def test_what_is_computed_from_constants_alone_is_no_layer() -> None:
         }
     """
     assert only(text(source)).node.op_type == "MatMul"
+
+
+@pytest.mark.parametrize("shape", [[1, 1, 9, 9], [1, "c", 9, 9]])
+def test_one_channel_becomes_depthwise_where_the_converter_is_said_to_make_it(shape: list[int | str]) -> None:
+    model = one_node("Conv", shape, {"w": (6, 1, 3, 3)})
+    (layer,) = lower(read(model), one_channel="depthwise").layers
+    assert (layer.call.entry, layer.call.ch_mult, layer.call.filter_dims) == ("depthwise_s8", 6, Dims(1, 3, 3, 6))
+    assert set(layer.channels) == {"output_dims.c", "ch_mult"}
+
+
+def test_a_group_per_channel_is_depthwise_where_only_the_weights_tell_the_channels() -> None:
+    call = only(one_node("Conv", [1, "c", 9, 9], {"w": (8, 1, 3, 3)}, group=4)).call
+    assert (call.entry, call.input_dims.c, call.ch_mult) == ("depthwise_s8", 4, 2)
+
+
+def no_kernel(model: onnx.ModelProto) -> str:
+    """Make sure that nothing is lowered, and give the reason."""
+    lowered = lower(read(model))
+    assert (lowered.layers, lowered.undecided) == ((), ())
+    ((_, reason),) = lowered.foreign
+    return reason
+
+
+def graph_of(*nodes: str, inputs: str, weights: str = "", output: str = "y") -> onnx.ModelProto:
+    given = f"<{weights}>" if weights else ""
+    body = "\n".join(nodes)
+    return text(f"""<ir_version: 9, opset_import: ["" : 19]> g ({inputs}) => (float[] {output}) {given} {{ {body} }}""")
+
+
+def test_pooling_that_the_library_cannot_express_has_no_kernel() -> None:
+    shape = [1, 8, 16, 16]
+    dilated = one_node("AveragePool", shape, {}, opset=19, kernel_shape=[3, 3], dilations=[2, 2])
+    assert "dilations are 2 and 2" in no_kernel(dilated)
+    counted = one_node("AveragePool", shape, {}, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
+    assert "count_include_pad" in no_kernel(counted)
+    without_pads = one_node("AveragePool", shape, {}, kernel_shape=[3, 3], count_include_pad=1)
+    assert only(without_pads).call.entry == "avgpool_s8"
+
+
+def test_pooling_whose_indices_are_used_has_no_kernel() -> None:
+    pool = "y, i = MaxPool<kernel_shape = [2, 2]>(x)"
+    assert only(graph_of(pool, inputs="float[1,4,8,8] x")).call.entry == "max_pool_s8"
+    assert "indices" in no_kernel(graph_of(pool, "z = Identity(i)", inputs="float[1,4,8,8] x"))
+
+
+def test_global_pooling_is_decided_without_sizes() -> None:
+    call = only(one_node("GlobalAveragePool", [1, 8, "h", "w"], {})).call
+    assert (call.output_dims.h, call.output_dims.w) == (1, 1)
+    taken = route(call, parse_target("cortex-m4", "7.0.0", "gcc"))
+    assert (taken.effective, taken.undecided, taken.hazards) == ("arm_avgpool_s8", frozenset(), ())
+
+
+LSTM_WEIGHTS = {"w": (1, 32, 4), "r": (1, 32, 8)}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"direction": "reverse"}, "runs forward only"),
+        ({"direction": "bidirectional"}, "runs forward only"),
+        ({"activations": ["Sigmoid", "Relu", "Tanh"]}, "activations are sigmoid, relu, tanh"),
+        ({"clip": 3.0}, "clip"),
+        ({"input_forget": 1}, "input_forget"),
+    ],
+)
+def test_an_lstm_that_the_library_cannot_express_has_no_kernel(attributes: dict[str, object], reason: str) -> None:
+    assert reason in no_kernel(one_node("LSTM", [5, 1, 4], LSTM_WEIGHTS, opset=14, hidden_size=8, **attributes))
+
+
+def test_an_lstm_with_peepholes_has_no_kernel() -> None:
+    peepholes = "y = LSTM<hidden_size = 8>(x, w, r, , , , , p)"
+    weights = "float[1,32,4] w = {0}, float[1,32,8] r = {0}, float[1,24] p = {0}"
+    assert "peepholes" in no_kernel(graph_of(peepholes, inputs="float[5,1,4] x", weights=weights))
+
+
+@pytest.mark.parametrize(("layout", "shape"), [(0, [5, 2, 4]), (1, [2, 5, 4])])
+def test_an_lstm_has_time_along_the_width(layout: int, shape: list[int]) -> None:
+    layer = only(one_node("LSTM", shape, LSTM_WEIGHTS, opset=14, hidden_size=8, layout=layout))
+    assert (layer.call.input_dims, layer.call.output_dims) == (Dims(2, 1, 5, 4), Dims(2, 1, 5, 8))
+    assert layer.macs == 2 * 5 * 32 * (4 + 8)
+
+
+def test_three_operands_have_no_kernel() -> None:
+    inputs = "float[1,8] x, float[1,8] z, float[1,8] u"
+    for operator in ("Max", "Min", "Sum"):
+        assert "3 operands" in no_kernel(graph_of(f"y = {operator}(x, z, u)", inputs=inputs))
+    assert only(graph_of("y = Sum(x, z)", inputs="float[1,8] x, float[1,8] z")).call.entry == "elementwise_add_s8"
+
+
+@pytest.mark.parametrize(
+    ("axis", "first", "known"), [(1, "Conv", True), (3, "Conv", False), (2, "", False), (3, "", True)]
+)
+def test_softmax_runs_over_the_last_axis_in_memory(axis: int, first: str, known: bool) -> None:
+    """A convolution's output is NHWC, of an input nothing is known."""
+    nodes = ["t = Conv(x, w)"] if first else ["t = Identity(x)"]
+    source = graph_of(
+        *nodes, f"y = Softmax<axis = {axis}>(t)", inputs="float[1,8,4,5] x", weights="float[8,8,1,1] w = {0}"
+    )
+    lowered = lower(read(source))
+    assert [layer.node.op_type for layer in lowered.layers] == [first] * bool(first) + ["Softmax"] * known
+    assert [reason for _, reason in lowered.foreign if "not the last" not in reason] == []
+    assert len(lowered.foreign) == 1 - known
+
+
+def test_softmax_of_a_product_runs_over_its_last_axis() -> None:
+    source = graph_of("t = MatMul(x, z)", "y = Softmax(t)", inputs="float[1,2,4,3] x, float[1,2,3,5] z")
+    softmax = lower(read(source)).layers[1]
+    assert (softmax.call.entry, softmax.call.input_dims) == ("softmax_s8", Dims(1, 2, 4, 5))
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_gemm_of_two_activations_minds_its_transpositions(trans_a: int, trans_b: int) -> None:
+    left, right = ("8,5" if trans_a else "5,8"), ("3,8" if trans_b else "8,3")
+    node = f"y = Gemm<transA = {trans_a}, transB = {trans_b}>(x, z)"
+    layer = only(graph_of(node, inputs=f"float[{left}] x, float[{right}] z"))
+    assert (layer.call.entry, layer.call.output_dims, layer.macs) == ("batch_matmul_s8", Dims(1, 1, 5, 3), 120)
+    assert (layer.call.input_dims, layer.call.filter_dims) == (Dims(1, 1, 5, 8), Dims(1, 1, 3, 8))
+
+
+def test_a_symbolic_size_is_not_taken_for_a_broadcast() -> None:
+    lowered = lower(read(graph_of("y = Add(x, z)", inputs="float[1,8,L] x, float[1,8,16] z")))
+    assert (lowered.layers, len(lowered.undecided), lowered.foreign) == ((), 1, ())
+    assert "does not broadcast" in no_kernel(graph_of("y = Add(x, z)", inputs="float[1,8,L] x, float[1,4,L] z"))
+
+
+def test_a_clamp_behind_a_kernel_that_clamps_is_part_of_it() -> None:
+    source = graph_of(
+        "a = Conv(x, w)", "b = BatchNormalization(a, s, s, s, s)", "c = Relu(b)",
+        "d = Add(c, z)", "e = Clip(d, l, h)", "f = Softmax<axis = 1>(e)", "y = Relu(f)",
+        inputs="float[1,4,5,5] x, float[1,4,5,5] z",
+        weights="float[4,4,1,1] w = {0}, float[4] s = {0}, float l = {0}, float h = {6}",
+    )  # fmt: skip
+    lowered = lower(read(source))
+    fused = [(layer.node.op_type, [node.op_type for node in layer.fused]) for layer in lowered.layers]
+    assert fused == [("Conv", ["BatchNormalization", "Relu"]), ("Add", ["Clip"]), ("Softmax", [])]
+    assert [(node.op_type, "clamp" in reason) for node, reason in lowered.foreign] == [("Relu", True)]
+
+
+def test_a_clamp_of_a_value_that_others_read_is_not_part_of_the_layer() -> None:
+    source = graph_of(
+        "a = Conv(x, w)", "b = Relu(a)", "y = Add(a, b)", inputs="float[1,4,5,5] x", weights="float[4,4,1,1] w = {0}"
+    )
+    lowered = lower(read(source))
+    assert [layer.fused for layer in lowered.layers] == [(), ()]
+    assert [node.op_type for node, _ in lowered.foreign] == ["Relu"]
+
+
+def test_operators_without_a_function_are_told_from_those_that_are_nothing_to_compute() -> None:
+    source = graph_of(
+        "a = Reshape(x, n)", "b = Sigmoid(a)", "c = Dropout(b)", "d = Identity(c)", "y = Mul(d, k)",
+        inputs="float[1,8] x", weights="int64[2] n = {2,4}, float k = {2}",
+    )  # fmt: skip
+    lowered = lower(read(source))
+    assert lowered.layers == ()
+    assert [node.op_type for node, _ in lowered.foreign] == ["Sigmoid"]
+
+
+@pytest.mark.parametrize(("order", "layers"), [("0, 2, 3, 1", 1), ("0, 1, 3, 2", 2)])
+def test_a_transposition_of_an_image_to_nhwc_moves_nothing(order: str, layers: int) -> None:
+    source = graph_of(
+        "a = Conv(x, w)",
+        f"y = Transpose<perm = [{order}]>(a)",
+        inputs="float[1,4,5,6] x",
+        weights="float[4,4,1,1] w = {0}",
+    )
+    assert len(lower(read(source)).layers) == layers
+
+
+def test_a_transposition_to_nchw_in_front_of_a_convolution_moves_nothing() -> None:
+    source = graph_of(
+        "a = Transpose<perm = [0, 3, 1, 2]>(x)", "y = Conv(a, w)", inputs="float[1,5,6,4] x",
+        weights="float[4,4,1,1] w = {0}",
+    )  # fmt: skip
+    assert only(source).node.op_type == "Conv"
+
+
+def test_other_transpositions_are_layers_in_the_order_of_their_axes() -> None:
+    call = only(graph_of("y = Transpose<perm = [0, 2, 3, 1]>(x)", inputs="float[1,2,5,3] x")).call
+    assert (call.entry, call.input_dims, call.output_dims) == ("transpose_s8", Dims(1, 2, 5, 3), Dims(1, 5, 3, 2))
+    assert "5 axes" in no_kernel(graph_of("y = Transpose<perm = [0, 2, 1, 4, 3]>(x)", inputs="float[1,2,5,3,4] x"))
+
+
+def test_a_concatenation_whose_first_operand_is_constant_is_a_layer() -> None:
+    source = graph_of("y = Concat<axis = 1>(k, x)", inputs="float[1,4] x", weights="float[1,2] k = {0}")
+    assert only(source).call.entry == "concatenation_s8"

@@ -192,7 +192,7 @@ def test_functions_that_expand_without_end():
 def test_names_may_be_missing_or_repeated():
     graph = read(model([relu("x", "a"), relu("a", "b", "n"), relu("b", "d", "n")], [X], [value("d", None)]))
     assert [node.label for node in graph.nodes] == ["Relu#0", "n", "n"]
-    assert texts(graph, "invalid") == []
+    assert texts(graph, "invalid") == ["2 nodes are named `n`: Relu#1, Relu#2; a name is given once, or not at all"]
 
 
 def test_domains_and_versions():

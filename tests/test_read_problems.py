@@ -28,6 +28,16 @@ def test_two_nodes_make_one_value():
     assert one([relu("x", "y", "a"), relu("x", "y", "b")]) == "b: makes `y`, which a makes too; a value is made once"
 
 
+def test_nodes_of_one_name_are_told_once():
+    nodes = [relu("x", "a", "c"), relu("a", "b", "d"), relu("b", "e", "c"), relu("e", "y", "d")]
+    found = "2 nodes are named `c`: Relu#0, Relu#2 (1 more names are given twice); a name is given once, or not at all"
+    assert one(nodes) == found
+
+
+def test_nodes_without_names_share_none():
+    assert read(model([relu("x", "a"), relu("a", "y")], [X], [value("y", ["N", 4, 8, 8])])).problems == ()
+
+
 def test_a_node_makes_an_input():
     found = one([relu("x", "x", "a")], output="x")
     assert found == "a: makes `x`, which is an input or initializer too; a value is made once"

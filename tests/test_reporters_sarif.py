@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,9 +12,10 @@ import pytest
 
 from cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from onnxlint_cmsis.checks.table import RULES
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.reporters import links, render
 from onnxlint_cmsis.reporters.run import FileResult
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.types import Level, Location
 from sarif_validator import complaints, needs_multitool
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -159,6 +161,24 @@ def test_category_is_there_only_when_given():
     assert "automationDetails" not in sarif("clean")
 
 
+def test_a_tensor_of_a_subgraph_has_its_path_once():
+    finding = replace(
+        wrong_result(), location=Location("m.onnx", "c", "Conv", "If_0.then_branch/a", "If_0.then_branch")
+    )
+    log = json.loads(render("sarif", a_run([finding])))
+    places = log["runs"][0]["results"][0]["locations"][0]["logicalLocations"]
+    assert [place["fullyQualifiedName"] for place in places] == ["If_0.then_branch/c", "If_0.then_branch/a"]
+    assert [place["name"] for place in places] == ["c", "a"]
+
+
+def test_precision_is_very_high_only_where_everything_was_run():
+    rules = json.loads(render("sarif", a_run([])))["runs"][0]["tool"]["driver"]["rules"]
+    precisions = {rule["id"]: rule["properties"]["precision"] for rule in rules}
+    read = {row.code for row in all_hazards() if "read in the source" in row.evidence}
+    assert read and all(precisions[code] == "high" for code in read)
+    assert precisions["CNN102"] == "very-high"
+
+
 def test_node_and_bytes():
     miss, _, wrong, _ = sarif("findings")["results"][:4]
     names = [(place["kind"], place["fullyQualifiedName"]) for place in miss["locations"][0]["logicalLocations"]]
@@ -209,12 +229,12 @@ def test_the_validator_is_silent(tmp_path):
 
 @needs_multitool
 def test_the_validator_sees_what_is_wrong(tmp_path):
-    log = json.loads(render("sarif", RUNS["findings"]()))
-    del log["runs"][0]["results"][0]["message"]
-    del log["runs"][0]["results"][1]["locations"][0]["physicalLocation"]["region"]
-    (tmp_path / "a.sarif").write_text(json.dumps(log))
-    (tmp_path / "b.sarif").write_text("{")
-    found = complaints([tmp_path / "a.sarif", tmp_path / "b.sarif"], tmp_path)
-    assert any("a.sarif" in each and "message" in each for each in found)
-    assert any("GH1003" in each for each in found)
-    assert any("JSON0001" in each for each in found)
+    text = render("sarif", RUNS["findings"]())
+    no_message, no_region = json.loads(text), json.loads(text)
+    del no_message["runs"][0]["results"][0]["message"]
+    del no_region["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    files = [tmp_path / f"{name}.sarif" for name in ("message", "region", "broken")]
+    for file, content in zip(files, (json.dumps(no_message), json.dumps(no_region), "{"), strict=True):
+        file.write_text(content)
+    rules = {json.loads(each)["ruleId"] for each in complaints(files, tmp_path)}
+    assert {"JSON1002", "GH1003", "JSON0001"} <= rules

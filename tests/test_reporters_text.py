@@ -6,6 +6,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,14 @@ def test_golden(output_format):
 def test_golden_color_and_quiet():
     golden("report.color", render("full", everything(color=True)))
     golden("report.quiet", render("full", everything(quiet=True, statistics=False)))
+
+
+def test_what_holds_for_all_findings_of_a_kind_is_told_once():
+    facts = {"why": "The strip is too short.", "known": "reproduced"}
+    first, second = (replace(wrong_result(node=node), properties=facts) for node in ("a", "b"))
+    text = render("full", a_run([first, second]))
+    assert [text.count(part) for part in ("The strip is too short.", "reproduced", "rule CNN302")] == [1, 1, 1]
+    assert text.count("returns wrong values") == 2
 
 
 def test_every_format_has_a_module():
@@ -130,6 +139,17 @@ def test_junit_fails_for_what_fails_the_run_and_passes_when_clean():
         "odd.onnx": (1, 0, 1),
     }
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "5", "1")
+
+
+def test_gitlab_entries_are_complete_and_told_apart():
+    entries = json.loads(render("gitlab", everything()))
+    assert len(entries) == sum(len(file.findings) + bool(file.error) for file in everything().files)
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+    assert {entry["severity"] for entry in entries} == {"critical", "minor", "info", "blocker"}
+    first = entries[0]
+    assert first["location"] == {"path": "models/kws.onnx", "lines": {"begin": 1}}
+    assert first["check_name"] == "CNN102 conv-1x1-fast"
+    assert first["description"].startswith("Conv 'Conv_1'")
 
 
 def test_json_has_every_field():

@@ -9,10 +9,10 @@ is never served.
 Padding the input channels can reach it, and costs work of its own: measured on an emulated Cortex-M55, the 1xN
 kernel was faster in every pair in which the number of 16-byte blocks per filter row stays the same and the
 output is at least ten times as wide as the padding before; elsewhere some pairs got slower. Only the former is
-a warning.
+a warning, and only for s8: the s4 kernel has not been measured.
 
 From 6.0.0 on this kernel returns wrong values for many geometries (CNN302). Where the padded layer would be one
-of them, the finding says so and is a note: do not pad it.
+of them, the finding advises against it, as a note that names no size to change to.
 
 **What to do.** Where the finding is a warning, pad the named channel count with zeros.
 """

@@ -4,8 +4,8 @@ With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one in
 convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
 
 ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
-the linter takes it as the convolution that ONNX says it is; so this speaks in `onnxlint-cmsis route` and for
-models whose converter keeps the difference in another way.
+converters differ in what they make of it. The linter takes it as a convolution unless `--one-channel depthwise`
+(or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
 
 **What to do.** Export such a layer as a convolution.
 """
@@ -23,4 +23,5 @@ CHECK = RoutingCheck(
     kernels=frozenset({"arm_convolve_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8"}),
     scope=equal(IN_C, 1),
     variables=("ch_mult",),
+    told=frozenset({"arm_convolve_wrapper_s8"}),
 )

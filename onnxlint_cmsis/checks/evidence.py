@@ -1,6 +1,7 @@
 """Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name.
 
-Each pair is one layer before and after its channel count took the kernel a check wants. The numbers are
+Each pair is one layer before and after its channel count took the kernel a check wants. A row speaks of one
+entry point, and so of one data type: only s8 was measured, and nothing is said of s4 and s16. The numbers are
 instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
 not cycles. They are in `evidence_table.py`, which `scripts/measure_evidence.py` makes.
 """
@@ -22,10 +23,12 @@ ENOUGH = 10
 
 
 class Evidence(NamedTuple):
-    """What was measured for one check on one release and instruction set."""
+    """What was measured for one check and entry point on one release and instruction set."""
 
     code: str
     """Code of the check."""
+    entry: str
+    """Entry point measured, `convolve_s8`."""
     release: str
     """CMSIS-NN release."""
     isa: str
@@ -75,7 +78,7 @@ def pair_values(before: KernelCall, after: KernelCall) -> dict[str, int | None]:
 
 def judge(code: str, target: Target, before: KernelCall, after: KernelCall) -> tuple[Level, str]:
     """Level and sentence: a warning only where every measured pair of the same kind got faster."""
-    row = _row(code, target, pair_values(before, after))
+    row = _row(code, target, before, after)
     if row is None:
         return Level.NOTE, "The cost of this change has not been measured"
     if row.inside and row.faster == row.pairs >= ENOUGH:
@@ -89,11 +92,11 @@ def judge(code: str, target: Target, before: KernelCall, after: KernelCall) -> t
     )
 
 
-def _row(code: str, target: Target, values: dict[str, int | None]) -> Evidence | None:
+def _row(code: str, target: Target, before: KernelCall, after: KernelCall) -> Evidence | None:
     if target.compiler != COMPILER or code not in REGIONS:
         return None
     from onnxlint_cmsis.checks.evidence_table import EVIDENCE
 
-    inside = REGIONS[code].evaluate(values) is True
-    wanted = (code, target.release, target.isa.value, inside)
-    return next((row for row in EVIDENCE if row[:4] == wanted), None)
+    inside = REGIONS[code].evaluate(pair_values(before, after)) is True
+    wanted = (code, before.entry, target.release, target.isa.value, inside)
+    return next((row for row in EVIDENCE if row[:5] == wanted), None)

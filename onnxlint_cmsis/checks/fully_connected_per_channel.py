@@ -10,6 +10,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.types import Finding, Level
@@ -26,7 +27,7 @@ class PerChannelCheck:
         if concerns(subject):
             scales = subject.layer.call.output_dims.c
             text = f"its weights have {scales} scales: {subject.route.reason}."
-            yield subject.finding(self.code, self.name, Level.NOTE, text)
+            yield replace(subject.finding(self.code, self.name, Level.NOTE, text), sources=subject.entry_sources())
 
 
 def concerns(subject: Subject) -> bool:

@@ -30,26 +30,50 @@ class HazardCheck(NamedTuple):
 
 def _finding(check: HazardCheck, subject: Subject, hazard: Hazard) -> Finding:
     repair = next(repairs(subject), None)
-    parts = [f"{subject.route.effective}: {hazard.what} Known: {hazard.evidence}."]
+    numbers = _numbers(subject, hazard)
+    parts = [f"{subject.route.effective} {hazard.brief}{f': {numbers}' if numbers else ''}."]
     if repair:
         change, kernel = repair
         parts.append(f"{change.variable} {change.have} -> {change.want} takes {kernel}, of which no hazard is known.")
         parts.append(f"{freedom_text(change)}.")
-    elif hazard.way_round:
+    if hazard.way_round and not (repair and repair[0].freedom is not Freedom.LOCKED):
         parts.append(hazard.way_round)
     finding = subject.finding(check.code, check.name, Level.ERROR, " ".join(parts))
-    finding = replace(
-        finding, sources=(hazard.origin.source(subject.target.release),), properties={"hazard": hazard.id}
-    )
+    source = hazard.origin.source(subject.target.release)
+    finding = replace(finding, sources=(source,), properties=facts(hazard))
     return with_resize(finding, *repair) if repair else finding
+
+
+def facts(hazard: Hazard) -> dict[str, str | int | float | bool]:
+    """What is the same for every layer that meets a hazard: its name, why it happens, how that is known."""
+    return {"hazard": hazard.id, "why": hazard.what, "known": hazard.evidence}
+
+
+def _numbers(subject: Subject, hazard: Hazard) -> str:
+    """What the layer has and what is allowed, with the tensors whose sizes these are; empty where none decides."""
+    values = subject.route.seen if hazard.kernels else subject.layer.call.variables()
+    text = hazard.numbers(values)
+    tensors = subject.tensors()
+    meant = [dims for dims in tensors if f"{dims}." in text] or ["input_dims", "output_dims"]
+    named = ", ".join(f"{dims} of '{tensors[dims]}'" for dims in meant if dims in tensors)
+    return f"{text} ({named})" if text and named else text
 
 
 def repairs(subject: Subject) -> Iterator[tuple[Resize, str]]:
     """Channel counts within reach whose route has no hazard, changeable ones first."""
     found = []
     for variable in ("input_dims.c", "ch_mult"):
+        if variable == "ch_mult" and not _has_multiplier(subject):
+            continue
         for want, route in subject.candidates(variable):
-            if route.kernel and not route.undecided and not route.hazards:
+            if route.kernel and not route.undecided and not route.hazards and not route.open_hazards:
                 found.append((subject.resize(variable, want), route.effective))
                 break
     yield from sorted(found, key=lambda pair: pair[0].freedom is Freedom.LOCKED)
+
+
+def _has_multiplier(subject: Subject) -> bool:
+    """Tell whether a layer has several outputs per channel: one with one each is of another kind."""
+    if (subject.size("ch_mult") or 0) < 2:
+        return False
+    return subject.model.dimensions.multiplier_class(subject.layer.node.index) is not None

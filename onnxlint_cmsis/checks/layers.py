@@ -5,48 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from onnxlint_cmsis.checks.foreign_operators import foreign_findings
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.subject import Model, Subject
-from onnxlint_cmsis.checks.undecided import undecided_finding
+from onnxlint_cmsis.checks.undecided import Undecided
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.lower.layer import UNDECIDED, Lowered
+from onnxlint_cmsis.lower.layer import Lowered
 from onnxlint_cmsis.onnx_graph.graph import Graph
-from onnxlint_cmsis.types import Finding, Level, Location, Target
+from onnxlint_cmsis.types import Finding, Target
 
 
 def check_layers(graph: Graph, lowered: Lowered, targets: tuple[Target, ...]) -> list[Finding]:
     """All findings about layers, in file order; what cannot be decided is one finding for the whole model."""
     model = Model(graph)
     found: list[Finding] = []
-    open_layers: set[str] = set()
-    open_sizes: set[str] = set()
+    undecided = Undecided(graph)
     for layer in lowered.layers:
         for target in targets:
             taken = route(layer.call, target)
-            if taken.undecided:
-                open_layers.add(layer.node.label)
-                open_sizes.update(taken.undecided)
+            undecided.add(layer.node.label, taken)
             found.extend(_checked(Subject(model, layer, target, taken)))
-    for node, reason in lowered.unsupported:
-        if reason == UNDECIDED:
-            open_layers.add(node.label)
-        else:
-            found.append(_unsupported(graph, node.index, reason))
-    if open_layers:
-        found.append(undecided_finding(graph, open_layers, open_sizes))
-    return _merged(found)
+    for node in lowered.undecided:
+        undecided.add_shape(node.label)
+    return _merged([*found, *undecided.findings(), *foreign_findings(graph, lowered)])
 
 
 def _checked(subject: Subject) -> Iterator[Finding]:
     for check in CHECKS:
         yield from check.run(subject)
-
-
-def _unsupported(graph: Graph, index: int, reason: str) -> Finding:
-    node = graph.nodes[index]
-    place = Location(graph.path, node.label, node.op_type, node.outputs[0], node.graph, node.offset, node.length)
-    text = f"{node.op_type} '{node.label}': no kernel: {reason}."
-    return Finding("CNN190", "no-entry-point", Level.NOTE, text, place)
 
 
 def _merged(found: list[Finding]) -> list[Finding]:

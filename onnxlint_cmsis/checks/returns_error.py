@@ -4,8 +4,9 @@ CMSIS-NN kernels check some of their preconditions when they run and return `ARM
 `ARM_CMSIS_NN_NO_IMPL_ERROR` (-2) or `ARM_CMSIS_NN_FAILURE` (-3). The layer's output is then not computed, and most
 runtimes abort the inference. The shape of this layer on this release and CPU is one of these cases.
 
-**What to do.** The message says how the case is known and what avoids it: often a channel count that takes another
-kernel, otherwise other padding, another release, or another form of the layer.
+**What to do.** The message gives the sizes that matter, what they would have to be and what avoids the case:
+often a channel count that takes another kernel, otherwise other padding, another release, or another form of the
+layer.
 """
 
 from __future__ import annotations

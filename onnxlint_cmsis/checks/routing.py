@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from onnxlint_cmsis.checks.evidence import judge
+from onnxlint_cmsis.checks.hazard import facts
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
@@ -118,8 +119,12 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
     miss = next(misses_of(check, subject), None)
     if miss is None:
         return
+    if reached.route.hazards:
+        yield _cited(_warned_off(check, subject, reached), subject, miss)
+        return
     change = subject.resize(reached.variable, reached.want)
-    level, verdict = _verdict(check, subject, reached)
+    after = subject.layer.resized(reached.variable, reached.want)
+    level, verdict = judge(check.code, subject.target, subject.layer.call, after)
     text = (
         f"{change.variable} {change.have} -> {change.want} would take {reached.route.effective} instead of "
         f"{subject.route.effective}: {miss.explain(subject)}. {freedom_text(change)}. {verdict}."
@@ -128,13 +133,15 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
     yield _cited(with_resize(finding, change, reached.route.effective), subject, miss)
 
 
-def _verdict(check: RoutingCheck, subject: Subject, reached: Reached) -> tuple[Level, str]:
-    """Level and sentence on whether the other kernel is the better one here."""
-    harm = reached.route.hazards
-    if harm:
-        return Level.NOTE, f"Do not: with {reached.want}, {_clause(harm[0].what)}"
-    after = subject.layer.resized(reached.variable, reached.want)
-    return judge(check.code, subject.target, subject.layer.call, after)
+def _warned_off(check: RoutingCheck, subject: Subject, reached: Reached) -> Finding:
+    """Say what a channel count would run into, without `resize` and `wanted`, so that no tool takes it as advice."""
+    harm = reached.route.hazards[0]
+    text = (
+        f"runs {subject.route.effective}; do not change {reached.variable} {subject.size(reached.variable)} -> "
+        f"{reached.want} to take {reached.route.effective}, which there {harm.brief} ({harm.code})."
+    )
+    finding = subject.finding(check.code, check.name, Level.NOTE, text)
+    return replace(finding, properties=facts(harm))
 
 
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
@@ -147,8 +154,3 @@ def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Finding]:
 
 def _cited(finding: Finding, subject: Subject, miss: Miss) -> Finding:
     return replace(finding, sources=(miss.origin.source(subject.target.release),))
-
-
-def _clause(sentence: str) -> str:
-    """A sentence as the end of another."""
-    return sentence[0].lower() + sentence[1:].rstrip(".")

@@ -6,10 +6,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.onnx_graph.graph import Graph
-from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Target
+from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Source, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.classes import Dimensions
@@ -62,6 +65,33 @@ class Subject(NamedTuple):
         """Present size of a variable of the call."""
         return self.layer.call.variables().get(variable)
 
+    def entry_sources(self) -> tuple[Source, ...]:
+        """Where the nearest release that has the call's entry point has it; nothing where none does."""
+        wrapper = wrapper_for(self.layer.call.entry) or single_branch(self.layer.call.entry)
+        origins = {there: branch.origin for branch in wrapper.branches for there in branch.origin.lines}
+        here = RELEASES.index(self.target.release)
+        nearest = min(origins, key=lambda there: abs(RELEASES.index(there) - here), default=None)
+        return (origins[nearest].source(nearest),) if nearest else ()
+
+    def tensors(self) -> dict[str, str]:
+        """Tensors whose sizes the call's dimensions are, as far as there is one: `output_dims` -> `y`."""
+        node = self.layer.node
+        weights = next((channel.tensor for channel in self.layer.channels.values()), "")
+        filters = weights if weights in node.inputs[1:] else ""
+        places = {"input_dims": self._input(), "filter_dims": filters}
+        places["output_dims"] = next(iter(node.outputs), "")
+        return {dims: tensor for dims, tensor in places.items() if tensor}
+
+    def _input(self) -> str:
+        """Tensor the kernel reads: the layer's first input, or what the Pad nodes read whose padding it includes."""
+        tensor = next(iter(self.layer.node.inputs), "")
+        for label in self.layer.folded:
+            producer = self.model.graph.producers.get(tensor)
+            while producer is not None and producer.label != label and producer.inputs:
+                producer = self.model.graph.producers.get(producer.inputs[0])
+            tensor = producer.inputs[0] if producer is not None else ""
+        return tensor
+
     def finding(self, code: str, name: str, level: Level, message: str) -> Finding:
         """Make a finding on this layer; `message` is what follows `Conv 'name'`."""
         node = self.layer.node
@@ -89,6 +119,6 @@ def freedom_text(change: Resize) -> str:
     """Say in words who else moves with a channel count: `COUPLED with 'conv1', 'conv2'`."""
     place = f"axis {change.axis} of '{change.tensor}' is {change.freedom.value}"
     if change.lock:
-        return f"{place} by {change.lock}"
+        return f"{place} ({change.lock})"
     names = ", ".join(f"'{name}'" for name in change.layers)
     return f"{place}: {names} {'decides' if len(change.layers) == 1 else 'decide'} it"

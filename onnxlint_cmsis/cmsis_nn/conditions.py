@@ -1,7 +1,7 @@
 """A dispatch condition as a value with several readings: evaluate, explain, failures, solve, to_c.
 
 Nothing about a rule is stored twice: routes, messages, documentation, fixers and proofs read the same tree.
-Unknown sizes follow Kleene's logic: a conjunction with a false part is false whatever the rest is.
+Unknown sizes follow Kleene's logic: a conjunction with a false part is false whatever the rest is. They are at least 1.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Condition(Frozen):
         """True, False, or None where an unknown size leaves it open."""
         if self.terms:
             left, right = self.terms[0].evaluate(values), self.terms[1].evaluate(values)
-            return None if left is None or right is None else _compare(self.op, left, right)
+            return (
+                _below_any_size(self, left, right) if left is None or right is None else _compare(self.op, left, right)
+            )
         deciding = self.op == "any"
         open_ = False
         for part in self.parts:
@@ -80,6 +82,16 @@ class Condition(Frozen):
         if self.op == "all":
             return tuple(failure for part in self.parts for failure in part.failures(values))
         return () if self.evaluate(values) else (self,)
+
+    def holding(self, values: Values) -> tuple[Condition, ...]:
+        """The comparisons that make the condition True, of alternatives those of the first that is; else none."""
+        if self.evaluate(values) is not True:
+            return ()
+        if self.terms:
+            return (self,)
+        if self.op == "any":
+            return next(part.holding(values) for part in self.parts if part.evaluate(values))
+        return tuple(held for part in self.parts for held in part.holding(values))
 
     def substitute(self, terms: Mapping[str, Term]) -> Condition:
         """The same condition with variables replaced by terms, as where one size follows another."""
@@ -160,6 +172,15 @@ def _compare(op: str, left: int, right: int) -> bool:
     if op == "<=":
         return left <= right
     return left > right if op == ">" else left >= right
+
+
+def _below_any_size(condition: Condition, left: int | None, right: int | None) -> bool | None:
+    """The answer of a comparison with an unknown size where the other side is below 1, the least a size can be."""
+    known = left if right is None else right
+    unknown = condition.terms[1] if right is None else condition.terms[0]
+    if known is None or known >= 1 or unknown.op != "var" or "_dims." not in unknown.name:
+        return None
+    return _compare(condition.op, known, 1) if right is None else _compare(condition.op, 1, known)
 
 
 def _bracketed(part: Condition, text: str) -> str:

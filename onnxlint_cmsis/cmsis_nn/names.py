@@ -10,6 +10,7 @@ FILTER_N, FILTER_H, FILTER_W, FILTER_C = (var(f"filter_dims.{axis}") for axis in
 OUT_N, OUT_H, OUT_W, OUT_C = (var(f"output_dims.{axis}") for axis in "nhwc")
 STRIDE_H, STRIDE_W = var("stride.h"), var("stride.w")
 PAD_H, PAD_W = var("padding.h"), var("padding.w")
+PAD_AFTER_H, PAD_AFTER_W = var("pad_after.h"), var("pad_after.w")
 DILATION_H, DILATION_W = var("dilation.h"), var("dilation.w")
 CH_MULT = var("ch_mult")
 PER_CHANNEL = var("per_channel")
@@ -33,6 +34,7 @@ RIGHT_PAD_NUM = named("right_pad_num", maximum((_RIGHT + STRIDE_W - 1) // STRIDE
 LEFT_PAD_NUM = named("left_pad_num", (PAD_W + STRIDE_W - 1) // STRIDE_W)
 NO_PAD_NUM = named("no_pad_num", maximum(OUT_W - (RIGHT_PAD_NUM + LEFT_PAD_NUM), 0))
 
-PADDING_ACCEPTED = equal(PAD_W * 2 + ASYM_PAD, TOTAL_PAD)
+# The source tests padding.w * 2 + asym_pad == total_pad; asym_pad is the remainder of total_pad / 2.
+PADDING_ACCEPTED = equal(PAD_W, TOTAL_PAD // 2)
 NARROW_OUTPUT = unequal(RIGHT_PAD_NUM + NO_PAD_NUM + LEFT_PAD_NUM, OUT_W)
 COLUMNS_FIT = equal(RIGHT_PAD_NUM + NO_PAD_NUM + LEFT_PAD_NUM, OUT_W)

@@ -39,6 +39,8 @@ class Route(NamedTuple):
     """Each branch tried, with the conditions that kept it from being taken; none for the one taken."""
     undecided: frozenset[str] = frozenset()
     """Variables that the kernel, the chain or the status needs and that are unknown."""
+    seen: Values = {}  # noqa: RUF012
+    """What the kernel sees: the call's variables, those that the wrapper passes on changed, and `ctx.size`."""
     candidates: tuple[str, ...] = ()
     """Kernels still possible; one where decided."""
     reason: str = ""
@@ -82,13 +84,15 @@ def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
         open_hazards=open_,
         tried=ways.tried,
         undecided=ways.undecided,
+        seen=values,
         candidates=ways.kernels,
     )
     if not ways.decided:
         return known
     kernel, seen = ways.ways[0]
-    started = known._replace(kernel=kernel, undecided=frozenset())
-    return _run(started, wrapper.entry, kernel, {**seen, "ctx.size": known.buffer_size}, target)
+    seen = {**seen, "ctx.size": known.buffer_size}
+    started = known._replace(kernel=kernel, seen=seen, undecided=frozenset())
+    return _run(started, wrapper.entry, kernel, seen, target)
 
 
 def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
@@ -160,7 +164,7 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
     met: list[Hazard] = []
     open_: list[Hazard] = []
     for hazard in hazards_of(entry, kernel, target):
-        truth = hazard.when.evaluate(values)
+        truth = hazard.meets(values)
         if truth is not False and not hazard.caller:
             (met if truth else open_).append(hazard)
     return tuple(met), tuple(open_)
@@ -168,7 +172,7 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
 
 def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
     """The variables that leave it open whether an error is returned."""
-    names = (hazard.when.unknown(values) for hazard in hazards if hazard.kind == "error")
+    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "error")
     return frozenset().union(*names)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Values, not_
 from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.types import Isa, Source, Target
 
@@ -120,12 +120,18 @@ class Hazard(NamedTuple):
     """Shapes that meet it, in the variables the kernel sees."""
     evidence: str
     """What is known and how; never more."""
+    brief: str
+    """What the kernel does, as the end of a sentence that begins with its name."""
     what: str
-    """What happens, as one sentence."""
+    """What happens and why, as one sentence."""
     way_round: str = ""
     """What a model's author can do, as one sentence; empty where nothing is known."""
     status: int | None = 0
     """Status returned; None where the call does not return one."""
+    unsized: Condition | None = None
+    """What decides for sizes that are unknown, said of the padding after; None where nothing does."""
+    breach: Condition | None = None
+    """The part of `when` that messages give with its numbers; all of it where None."""
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
 
@@ -133,6 +139,26 @@ class Hazard(NamedTuple):
     def code(self) -> str:
         """Rule code of the kind: CNN301 ... CNN304."""
         return CODES[self.kind]
+
+    def meets(self, values: Values) -> bool | None:
+        """Whether a call meets it; None where unknown sizes leave it open."""
+        truth = self.when.evaluate(values)
+        return self.unsized.evaluate(values) if truth is None and self.unsized else truth
+
+    def unknown(self, values: Values) -> frozenset[str]:
+        """The variables that leave it open."""
+        return frozenset() if self.meets(values) is not None else self.when.unknown(values)
+
+    def numbers(self, values: Values) -> str:
+        """What a call has where it meets the hazard, and what is allowed: `padding.w is 2; allowed: padding.w <= 1`.
+
+        Empty where no number decides, or none is known.
+        """
+        held = (self.breach or self.when).holding(values)
+        if not held and self.unsized:
+            held = self.unsized.holding(values)
+        have = ", ".join(dict.fromkeys(part.have(values) for part in held))
+        return f"{have}; allowed: {' or '.join(not_(part).explain() for part in held)}" if held else ""
 
 
 CODES = {"error": "CNN301", "wrong": "CNN302", "overrun": "CNN303", "narrow": "CNN304"}

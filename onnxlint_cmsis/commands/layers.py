@@ -9,15 +9,22 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.table import aligned
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.lower.layer import UNDECIDED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.layers import Total
 
+DESCRIPTION = (
+    "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
+    "cycles), scratch. Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
+    "BatchNormalization in its weights; operators that move and compute nothing of their own (Reshape, Q/DQ, ...) are "
+    "no layers."
+)
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "input-shapes")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
 COLUMNS = (
-    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "macs",
+    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
     "instructions", "scratch", "classes", "hazards",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
@@ -30,11 +37,7 @@ def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     from onnxlint_cmsis.layers import totals
 
-    parser = Parser(
-        "layers",
-        "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
-        "cycles), scratch.",
-    )
+    parser = Parser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
@@ -57,8 +60,18 @@ def as_text(rows: list[dict[str, object]]) -> str:
     """The rows as an aligned table; the target is a column where there are several."""
     targets = {row.get("target") for row in rows}
     columns = [name for name in COLUMNS if name != "target" or len(targets) > 1]
-    cells = [[cell(name, row.get(name)) for name in columns] for row in rows]
+    cells = [[cell(name, row.get(name)) for name in columns] for row in map(_worded, rows)]
     return aligned(columns, cells, right=NUMBERS)
+
+
+def _worded(row: dict[str, object]) -> dict[str, object]:
+    """The row with words for a kernel that is not there, what it computes along, and a filter it does not have."""
+    words: dict[str, object] = {"fused": [node["op"] for node in row.get("fused", ())]}  # type: ignore[attr-defined]
+    if not row["kernel"]:
+        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED) else "?"
+    if row["filter"] == [None] * 4:
+        words["filter"] = None
+    return {**row, **words}
 
 
 def totals_text(totals: list[Total]) -> str:

@@ -143,7 +143,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -
         write_text(args.output_file, text)
     else:
         _print(text)
-    if args.statistics and leading.output_format in ("sarif", "github", "junit"):
+    if args.statistics and leading.output_format not in ("full", "concise", "json"):
         from onnxlint_cmsis.reporters.statistics import statistics_lines
 
         print("\n".join(statistics_lines(run_)), file=sys.stderr)

@@ -8,9 +8,10 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 
 DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
+ONE_CHANNEL = ("convolution", "depthwise")
 LEVELS = ("note", "warning", "error")
 POLICIES = ("faster", "route", "align")
-FORMATS = ("full", "concise", "json", "sarif", "github", "junit")
+FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"
@@ -68,6 +69,14 @@ KEYS: tuple[Key, ...] = (
         "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights).",
         allowed=("s8", "s16", "s4"),
         option="--assume",
+    ),
+    Key(
+        "one-channel",
+        "choice",
+        ONE_CHANNEL[0],
+        "What a convolution with one group over one input channel becomes: converters make either of it.",
+        allowed=ONE_CHANNEL,
+        option="--one-channel",
     ),
     Key(
         "input-shapes",

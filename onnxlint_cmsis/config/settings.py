@@ -40,6 +40,8 @@ class Settings:
     """`gcc` or `armclang`."""
     assume: str
     """`s8`, `s16` or `s4`: what an unquantized model becomes."""
+    one_channel: str
+    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     input_shapes: dict[str, tuple[int | None, ...]] = field(hash=False)
     """Sizes given for model inputs; None leaves one symbolic."""
     select: tuple[str, ...]

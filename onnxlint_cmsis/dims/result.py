@@ -111,7 +111,10 @@ class Dimensions:
         return tuple(dict.fromkeys(lock for leaf in self.leaves(tensor, axis) for lock in self._locks.get(leaf, ())))
 
     def multiplier_class(self, node: int) -> DimensionClass | None:
-        """Channel multiplier of a depthwise layer; None where it is 1 or the layer is none."""
+        """Channel multiplier of a depthwise layer; None where it is 1 or the layer is none.
+
+        That of a convolution with one group over one input channel is its output channels.
+        """
         return self._group_class(node, "multiplier")
 
     def group_input_class(self, node: int) -> DimensionClass | None:

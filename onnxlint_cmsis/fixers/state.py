@@ -38,6 +38,8 @@ class Request(NamedTuple):
     """CPUs."""
     assume: str
     """What layers that compute in float become."""
+    one_channel: str
+    """What a convolution over one channel becomes."""
     input_shapes: Mapping[str, tuple[Size, ...]]
     """Sizes of inputs."""
     options: FixOptions
@@ -58,7 +60,7 @@ def request_of(settings: Settings, path: str = "") -> Request:
         unsafe=settings.unsafe_fixes,
         weights=settings.weights,
     )
-    request = Request(settings.targets, settings.assume, settings.input_shapes, options)
+    request = Request(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
     return request._replace(reported=partial(reported, settings, path)) if path else request
 
 
@@ -71,7 +73,7 @@ class State:
         """Read the model, unless `graph` is what it reads as. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
         self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
-        self.lowered: Lowered = lower(self.graph, request.assume)
+        self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
         self.dimensions: Dimensions = analyse(self.graph)
         self.prices = prices or Prices(request.targets, cost_of_route)
 

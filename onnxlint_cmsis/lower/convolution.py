@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
-from onnxlint_cmsis.lower.spatial import Window, fold_pads, pair, window
+from onnxlint_cmsis.lower.spatial import Window, pair, window
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
 Shape = tuple[Size, ...]
 
 
-def lower_convolution(graph: Graph, node: Node, assume: str) -> Layer | str:
+def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     """Lower a convolution; a text says why CMSIS-NN has no form for it.
 
     Input NCW or NCHW, weights [out_c, in_c / group, (h,) w]; the call is NHWC with height 1 for NCW. A group per
-    input channel makes a depthwise layer; one group over one channel stays a convolution, as ONNX has it.
+    input channel makes a depthwise layer; what one group over one channel makes is for `assume` to say.
     """
     shapes = _shapes(graph, node)
     if isinstance(shapes, str):
@@ -24,22 +26,20 @@ def lower_convolution(graph: Graph, node: Node, assume: str) -> Layer | str:
     tensor, weights, shape, filter_shape = shapes
     groups = node.int("group", 1)
     kernel = node.ints("kernel_shape") or filter_shape[2:]
-    folded = fold_pads(graph, tensor, len(shape) - 2)
+    folded = fold_pads(graph, node, tensor, kernel)
     source = graph.shape(folded.source) if folded else shape
     plane = window(node, (source or shape)[2:], kernel, folded)
     kind, assumed = data_type(graph, tensor, weights, assume)
-    depthwise = groups > 1 and groups == shape[1]
-    call = _call(plane, shape, filter_shape, groups, depthwise)
+    in_c = shape[1] if shape[1] is not None or filter_shape[1] is None else filter_shape[1] * groups
+    depthwise = groups == in_c and (groups > 1 or assume.one_channel == "depthwise")
+    call = _call(plane, (shape[0], in_c), filter_shape, depthwise)
     call = call._replace(entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
-    channels = {"input_dims.c": Channel(weights, 1, groups), "output_dims.c": Channel(weights, 0)}
-    if depthwise:
-        channels = {"input_dims.c": Channel(tensor, 1), "output_dims.c": Channel(weights, 0)}
-        channels["ch_mult"] = Channel(weights, 0)
+    channels = _channels(tensor, weights, groups, depthwise)
     macs = product(call.output_dims.n, plane.output.h, plane.output.w, *filter_shape)
-    return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels if folded else ())
+    return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels() if folded else ())
 
 
-def lower_transpose(graph: Graph, node: Node, assume: str) -> Layer | str:
+def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     """Lower ConvTranspose: weights [in_c, out_c / group, (h,) w], output size by ONNX's formula."""
     shapes = _shapes(graph, node)
     if isinstance(shapes, str):
@@ -61,16 +61,6 @@ def lower_transpose(graph: Graph, node: Node, assume: str) -> Layer | str:
     return Layer(node, call, channels, 1, assumed, product(shape[0], *shape[2:], *filter_shape))
 
 
-def product(*sizes: Size) -> int | None:
-    """Product of sizes, None where one is unknown."""
-    total = 1
-    for size in sizes:
-        if size is None:
-            return None
-        total *= size
-    return total
-
-
 def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
     where = operands(node.domain, node.op_type)
     tensor, weights = node.inputs[where.activation], node.inputs[where.weights]
@@ -84,18 +74,24 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
     return tensor, weights, shape, filter_shape
 
 
-def _call(plane: Window, shape: Shape, filter_shape: Shape, groups: int, depthwise: bool) -> KernelCall:
-    out_c, in_c = filter_shape[0], shape[1]
-    if in_c is None and filter_shape[1] is not None:
-        in_c = filter_shape[1] * groups
+def _call(plane: Window, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:
+    (batch, in_c), out_c = outer, filter_shape[0]
     if depthwise:
         filter_dims, ch_mult = _dims(1, plane.kernel, out_c), _quotient(out_c, in_c)
     else:
         filter_dims, ch_mult = _dims(out_c, plane.kernel, filter_shape[1]), 0
     return KernelCall(
-        "", _dims(shape[0], plane.size, in_c), filter_dims, _dims(shape[0], plane.output, out_c),
+        "", _dims(batch, plane.size, in_c), filter_dims, _dims(batch, plane.output, out_c),
         plane.stride, plane.before, plane.after, plane.dilation, ch_mult,
     )  # fmt: skip
+
+
+def _channels(tensor: str, weights: str, groups: int, depthwise: bool) -> dict[str, Channel]:
+    """Where the channel counts live; a second input channel would make a depthwise layer of one group no such layer."""
+    if not depthwise:
+        return {"input_dims.c": Channel(weights, 1, groups), "output_dims.c": Channel(weights, 0)}
+    inputs = {"input_dims.c": Channel(tensor, 1)} if groups > 1 else {}
+    return {**inputs, "output_dims.c": Channel(weights, 0), "ch_mult": Channel(weights, 0)}
 
 
 def _dims(n: Size, plane: Pair, c: Size) -> Dims:

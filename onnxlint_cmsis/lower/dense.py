@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.lower.convolution import product
-from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type, per_channel, scale_count, weights_behind
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
@@ -12,7 +12,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Size
 Shape = tuple[Size, ...]
 
 
-def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
+def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     """Lower a matrix product: constant right side -> fully connected, two activations -> batch matrix product.
 
     Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
@@ -32,12 +32,12 @@ def lower_dense(graph: Graph, node: Node, assume: str) -> Layer | str:
 
 
 def _fully_connected(
-    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+    graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
 ) -> Layer:
     a, b = shapes
     transposed = bool(node.int("transB"))
-    depth, out_c = (b[1], b[0]) if transposed else (b[0], b[1])
-    rows = a[1] if node.int("transA") and len(a) == 2 else product(*a[:-1])
+    depth, out_c = _matrix(b, transposed)
+    rows = product(*_matrix(a, bool(node.int("transA")))[:-1])
     kind, assumed = data_type(graph, names[0], names[1], assume)
     call = KernelCall(
         f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
@@ -55,17 +55,23 @@ def _scales(graph: Graph, node: Node, weights: str, out_c: Size) -> bool:
 
 
 def _batch_product(
-    graph: Graph, node: Node, assume: str, names: tuple[str, str], shapes: tuple[Shape, Shape]
+    graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
 ) -> Layer | str:
     """`arm_batch_matmul_*`: left [n, h, rows, depth], right [n, h, out_c, depth] (transposed)."""
     a, b = shapes
     if not (2 <= len(a) <= 4 and 2 <= len(b) <= 4):
         return f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
     kind, assumed = data_type(graph, names[0], "", assume)
+    a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
     batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
     call = KernelCall(f"batch_matmul_{kind}", Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3]))
     return Layer(node, call, {}, 1, assumed, product(batch, height, a[2], a[3], b[3]))
+
+
+def _matrix(shape: Shape, transposed: bool) -> Shape:
+    """The shape as the product sees it: the last two sizes swapped where the operator says so."""
+    return (*shape[:-2], shape[-1], shape[-2]) if transposed and len(shape) > 1 else shape
 
 
 def _broadcast(a: Size, b: Size) -> Size:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from onnxlint_cmsis.onnx_graph.graph import Node
-from onnxlint_cmsis.types import Dims, KernelCall
+from onnxlint_cmsis.types import Dims, KernelCall, Size
 
-UNDECIDED = "the rank of its input or weights is unknown"
+UNDECIDED = "the rank or sizes of its operands are unknown"
 """Reason of a node that cannot be lowered for want of a shape, not of a kernel."""
 
 
@@ -32,7 +32,10 @@ class Layer:
     call: KernelCall
     """The call."""
     channels: dict[str, Channel] = field(default_factory=dict)
-    """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`)."""
+    """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`).
+
+    `ch_mult` lives in the output channels, which are the input channels times it.
+    """
     groups: int = 1
     """Groups of a convolution."""
     assumed: bool = False
@@ -41,6 +44,8 @@ class Layer:
     """Multiply-accumulates, None where undecided or meaningless."""
     folded: tuple[str, ...] = ()
     """Labels of Pad nodes whose padding the call includes."""
+    fused: tuple[Node, ...] = ()
+    """Nodes behind this one that its kernel computes along: clamps, and BatchNormalization in the weights."""
 
     def resized(self, variable: str, size: int) -> KernelCall:
         """The call after a channel count changed, with every number that follows from it.
@@ -71,8 +76,10 @@ class Lowered(NamedTuple):
     """Layers in file order."""
     assumed: int
     """How many of them compute in float in the file."""
-    unsupported: tuple[tuple[Node, str], ...] = ()
-    """Convolutions and matrix products CMSIS-NN has no form for, with the reason."""
+    undecided: tuple[Node, ...] = ()
+    """Nodes that cannot be judged for want of a shape (UNDECIDED)."""
+    foreign: tuple[tuple[Node, str], ...] = ()
+    """Nodes that no function of CMSIS-NN computes, in this form or at all, with the reason."""
 
 
 def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:
@@ -84,3 +91,13 @@ def _filter_with_output(call: KernelCall, size: int) -> Dims:
     if call.entry.startswith("fully_connected"):
         return call.filter_dims._replace(c=size)
     return call.filter_dims._replace(n=size)
+
+
+def product(*sizes: Size) -> int | None:
+    """Product of sizes, None where one is unknown."""
+    total = 1
+    for size in sizes:
+        if size is None:
+            return None
+        total *= size
+    return total

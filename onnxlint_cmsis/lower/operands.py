@@ -36,8 +36,13 @@ OPERANDS: dict[tuple[str, str], Operands] = {
     ("com.microsoft", "QLinearMul"): Operands(0, 3),
     ("", "Max"): Operands(0, 1),
     ("", "Min"): Operands(0, 1),
+    ("", "Sum"): Operands(0, 1),
+    ("com.microsoft", "QLinearConcat"): Operands(2, -1),
 }
 """Operators that do not appear read one activation, at position 0."""
+
+CONVOLUTIONS = (("", "Conv"), ("", "ConvInteger"), ("", "QLinearConv"), ("com.microsoft", "FusedConv"))
+"""Convolutions that may take over the padding in front of them."""
 
 
 def operands(domain: str, op_type: str) -> Operands:

@@ -1,109 +1,75 @@
-"""Entry points without branches: pooling, element-wise, softmax, concatenation, data movement, LSTM."""
+"""Softmax, concatenation and transposition."""
 
 from __future__ import annotations
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
+from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import data_type, weights_behind
-from onnxlint_cmsis.lower.spatial import window
+from onnxlint_cmsis.lower.quantization import activation_type
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
-from onnxlint_cmsis.types import Dims, KernelCall, Size
+from onnxlint_cmsis.types import KernelCall
 
-Shape = tuple[Size, ...]
-
-_NONE = Dims(None, None, None, None)
-
-
-def nhwc(shape: Shape | None) -> Dims:
-    """An NCHW, NCW or lower-rank shape in NHWC; rank 2 is [n, 1, 1, c], rank 1 is [1, 1, 1, c]."""
-    if shape is None or len(shape) > 4:
-        return _NONE
-    if len(shape) == 4:
-        return Dims(shape[0], shape[2], shape[3], shape[1])
-    if len(shape) == 3:
-        return Dims(shape[0], 1, shape[2], shape[1])
-    return Dims(shape[0] if len(shape) == 2 else 1, 1, 1, shape[-1] if shape else 1)
+MAX_RANK = 4
+"""Axes of `cmsis_nn_dims`."""
+FLATTENING_OPSET = 13
+"""Below it, Softmax runs over its axis and all that follow."""
 
 
-def lower_pool(graph: Graph, node: Node, assume: str) -> Layer | str:
-    """MaxPool, AveragePool and the global ones; filter is [1, h, w, 1]."""
+def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+    """Lower Softmax: `arm_softmax_*` runs over rows, which lie one after the other in memory."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
-    if len(shape) not in (3, 4):
-        return f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}"
-    average = "Average" in node.op_type
-    if not average and any(d != 1 for d in node.ints("dilations")):
-        return "CMSIS-NN's pooling has no dilation"
-    kernel = shape[2:] if node.op_type.startswith(("Global", "QLinearGlobal")) else node.ints("kernel_shape")
-    kind, assumed = data_type(graph, node.inputs[0], "", assume)
-    plane = window(node, shape[2:], kernel)
-    call = KernelCall(
-        f"{'avgpool' if average else 'max_pool'}_{_eight(kind)}",
-        Dims(shape[0], plane.size.h, plane.size.w, shape[1]),
-        Dims(1, plane.kernel.h, plane.kernel.w, 1),
-        Dims(shape[0], plane.output.h, plane.output.w, shape[1]),
-        plane.stride, plane.before, plane.after, plane.dilation,
-    )  # fmt: skip
-    return Layer(node, call, {}, 1, assumed)
+    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
+    axis = node.int("axis", 1 if flattening else -1) % max(len(shape), 1)
+    axes = set(range(axis, len(shape))) if flattening else {axis}
+    image = is_image(graph, node.inputs[0]) if len(shape) > 2 else False
+    orders = [(0, *range(2, len(shape)), 1)] if image is not False else []
+    orders += [tuple(range(len(shape)))] if not image else []
+    if not any(_rows(shape, axes, order) for order in orders):
+        stored = "as stored (NHWC)" if image else "in memory"
+        return f"it runs over axis {axis}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+    return _plain("softmax", graph, node, assume)
 
 
-def lower_elementwise(graph: Graph, node: Node, assume: str) -> Layer | str | None:
-    """Add, Mul, Max, Min of two activations; a constant operand is a bias, scale or clip and makes no layer."""
-    where = operands(node.domain, node.op_type)
-    if len(node.inputs) <= where.weights:
-        return None
-    left, right = node.inputs[where.activation], node.inputs[where.weights]
-    if weights_behind(graph, left) is not None or weights_behind(graph, right) is not None:
-        return None
-    kind, assumed = data_type(graph, left, "", assume)
-    first, second = graph.shape(left), graph.shape(right)
-    stem = _ELEMENTWISE[node.op_type]
-    if first is None or second is None:
+def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
+    """Whether the axes may be the last ones in an order of storage; one of size 1, or of unknown, may be anywhere."""
+    inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
+    return inside == sorted(inside)
+
+
+def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+    """Lower Concat of up to four axes."""
+    return _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]") or _plain("concatenation", graph, node, assume)
+
+
+def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
+    """Lower Transpose of up to four axes; one that only turns an image from NCHW to NHWC, or back, is no layer."""
+    shape = graph.shape(node.inputs[0])
+    if shape is None:
         return UNDECIDED
-    if not first or not second:
-        return None  # a scalar is a scale, not a layer's operand
-    if first != second and stem.startswith("elementwise"):
-        return (
-            f"its operands have shapes {_text(first)} and {_text(second)}; arm_{stem}_{_eight(kind)} does not broadcast"
-        )
-    call = KernelCall(f"{stem}_{_eight(kind)}", nhwc(first), nhwc(second), nhwc(graph.shape(node.outputs[0])))
-    return Layer(node, call, {}, 1, assumed)
-
-
-def lower_plain(graph: Graph, node: Node, assume: str) -> Layer | str | None:
-    """Operators whose call is only an input and an output: softmax, concatenation, pad, transpose, LSTM."""
-    kind, assumed = data_type(graph, node.inputs[0], "", assume)
-    output = next((name for name in node.outputs if name), "")
-    if not output or weights_behind(graph, node.inputs[0]) is not None:
+    order = node.ints("perm") or tuple(range(len(shape)))[::-1]
+    moved = [axis for axis in order if axis < len(shape) and shape[axis] != 1]
+    if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
-    stem = _PLAIN[node.op_type]
-    call = KernelCall(f"{stem}_{_eight(kind)}", nhwc(graph.shape(node.inputs[0])), _NONE, nhwc(graph.shape(output)))
+    refused = _too_many_axes(graph, node, "arm_transpose_s8")
+    if refused:
+        return refused
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, ordered(graph.shape(node.outputs[0])))
     return Layer(node, call, {}, 1, assumed)
 
 
-def _eight(kind: str) -> str:
-    """Kernels without weights know s8 and s16 only; a model with 4-bit weights has s8 activations."""
-    return "s8" if kind == "s4" else kind
+def _too_many_axes(graph: Graph, node: Node, function: str) -> str:
+    shape = graph.shape(node.outputs[0])
+    return f"it has {len(shape)} axes; {function} takes {MAX_RANK}" if shape and len(shape) > MAX_RANK else ""
 
 
-def _text(shape: Shape | None) -> str:
-    return "?" if shape is None else "x".join("?" if s is None else str(s) for s in shape)
-
-
-_ELEMENTWISE = {
-    "Add": "elementwise_add",
-    "QLinearAdd": "elementwise_add",
-    "Mul": "elementwise_mul",
-    "QLinearMul": "elementwise_mul",
-    "Max": "maximum",
-    "Min": "minimum",
-}
-
-_PLAIN = {
-    "Softmax": "softmax",
-    "QLinearSoftmax": "softmax",
-    "Concat": "concatenation",
-    "QLinearConcat": "concatenation",
-    "LSTM": "lstm_unidirectional",
-}
+def _plain(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
+    """A call that is only an input and an output."""
+    data = node.inputs[operands(node.domain, node.op_type).activation]
+    kind, assumed = activation_type(graph, data, assume)
+    source, result = dims_of(graph, data, node.outputs[0])
+    call = KernelCall(f"{stem}_{kind}", source, NO_DIMS, result)
+    return Layer(node, call, {}, 1, assumed)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.onnx_graph.graph import Constant, Graph, Node
-
-ASSUMPTIONS = ("s8", "s16", "s4")
-"""What `--assume` takes for layers that compute in float."""
 
 _FOUR_BITS = frozenset({"int4", "uint4"})
 _EIGHT_BITS = frozenset({"int8", "uint8"})
@@ -50,7 +48,7 @@ def weights_behind(graph: Graph, tensor: str) -> Constant | None:
     return None
 
 
-def data_type(graph: Graph, activation: str, weights: str, assume: str) -> tuple[str, bool]:
+def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) -> tuple[str, bool]:
     """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`) and whether it rests on `assume`.
 
     s4 kernels take s8 activations with 4-bit weights; s16 kernels take s16 activations with s8 weights.
@@ -62,7 +60,13 @@ def data_type(graph: Graph, activation: str, weights: str, assume: str) -> tuple
         return "s16", False
     if stored in _EIGHT_BITS:
         return ("s4" if four_bits else "s8"), False
-    return ("s4" if four_bits else assume), True
+    return ("s4" if four_bits else assume.data_type), True
+
+
+def activation_type(graph: Graph, tensor: str, assume: Assumptions) -> tuple[str, bool]:
+    """As `data_type`, for kernels without weights, which know s8 and s16: activations of s4 layers are s8."""
+    kind, assumed = data_type(graph, tensor, "", assume)
+    return ("s8" if kind == "s4" else kind), assumed
 
 
 def per_channel(graph: Graph, tensor: str, channels: int | None) -> bool:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
-from onnxlint_cmsis.lower.layer import Layer, Lowered
-from onnxlint_cmsis.lower.other import lower_elementwise, lower_plain, lower_pool
+from onnxlint_cmsis.lower.elementwise import lower_elementwise
+from onnxlint_cmsis.lower.foreign import INTEGERS, foreign_reason
+from onnxlint_cmsis.lower.fusing import fused_behind
+from onnxlint_cmsis.lower.layer import UNDECIDED, Layer, Lowered
+from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transpose_axes
+from onnxlint_cmsis.lower.pads import lower_pad
+from onnxlint_cmsis.lower.pooling import lower_pool
+from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.onnx_graph.derived import derived_values
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
-Rule = Callable[[Graph, Node, str], "Layer | str | None"]
+Rule = Callable[[Graph, Node, Assumptions], "Layer | str | None"]
 
 LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "Conv"): lower_convolution,
@@ -39,35 +47,50 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "Min"): lower_elementwise,
     ("com.microsoft", "QLinearAdd"): lower_elementwise,
     ("com.microsoft", "QLinearMul"): lower_elementwise,
-    ("", "Softmax"): lower_plain,
-    ("com.microsoft", "QLinearSoftmax"): lower_plain,
-    ("", "Concat"): lower_plain,
-    ("com.microsoft", "QLinearConcat"): lower_plain,
-    ("", "LSTM"): lower_plain,
+    ("", "Sum"): lower_elementwise,
+    ("", "Softmax"): lower_softmax,
+    ("com.microsoft", "QLinearSoftmax"): lower_softmax,
+    ("", "Concat"): lower_concat,
+    ("com.microsoft", "QLinearConcat"): lower_concat,
+    ("", "Transpose"): lower_transpose_axes,
+    ("", "Pad"): lower_pad,
+    ("", "LSTM"): lower_lstm,
 }
 
-INTEGER_SHAPES = frozenset({"int64", "int32", "bool"})
-"""Element types of shape arithmetic, which is no layer."""
+SHAPE_OPERATORS = ("Add", "Mul", "Max", "Min", "Sum", "Concat", "Transpose", "Pad")
+"""Operators that are arithmetic on shapes where they make integers."""
 
 
-def lower(graph: Graph, assume: str = "s8") -> Lowered:
+def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
     """Lower every node that has a form in CMSIS-NN and depends on the input, in file order.
 
-    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`.
+    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`; `one_channel` is what a convolution
+    with one group over one input channel becomes: `convolution` or `depthwise`.
     """
+    assumptions = Assumptions(assume, one_channel)
     layers: list[Layer] = []
-    unsupported: list[tuple[Node, str]] = []
+    undecided: list[Node] = []
+    foreign: list[tuple[Node, str]] = []
+    fused: set[int] = set()
     derived = derived_values(graph)
     for node in graph.nodes:
-        rule = LOWERINGS.get((node.domain, node.op_type))
-        if rule is None or not _complete(node) or _is_shape_arithmetic(graph, node) or node.outputs[0] in derived:
+        if not _complete(node) or node.index in fused or node.outputs[0] in derived:
             continue
-        result = rule(graph, node, assume)
-        if isinstance(result, Layer):
-            layers.append(result)
-        elif result is not None:
-            unsupported.append((node, result))
-    return Lowered(tuple(layers), sum(layer.assumed for layer in layers), tuple(unsupported))
+        rule = LOWERINGS.get((node.domain, node.op_type))
+        if rule is None:
+            reason = foreign_reason(graph, node)
+            foreign += [(node, reason)] if reason else []
+        elif not _is_shape_arithmetic(graph, node):
+            result = rule(graph, node, assumptions)
+            if isinstance(result, Layer):
+                behind = fused_behind(graph, result, derived)
+                fused.update(one.index for one in behind)
+                layers.append(replace(result, fused=behind) if behind else result)
+            elif result == UNDECIDED:
+                undecided.append(node)
+            elif result is not None:
+                foreign.append((node, result))
+    return Lowered(tuple(layers), sum(layer.assumed for layer in layers), tuple(undecided), tuple(foreign))
 
 
 def _complete(node: Node) -> bool:
@@ -76,4 +99,4 @@ def _complete(node: Node) -> bool:
 
 
 def _is_shape_arithmetic(graph: Graph, node: Node) -> bool:
-    return node.op_type in ("Add", "Mul", "Max", "Min", "Concat") and graph.elem_type(node.outputs[0]) in INTEGER_SHAPES
+    return node.op_type in SHAPE_OPERATORS and graph.elem_type(node.outputs[0]) in INTEGERS

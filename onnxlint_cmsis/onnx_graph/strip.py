@@ -120,7 +120,8 @@ def _damage_explained(buffer: Buffer) -> Iterator[None]:
     try:
         yield
     except IndexError:
-        raise ModelError("not-onnx", f"not an ONNX model: it ends inside a field, at byte {len(buffer)}") from None
+        found = f"the file is truncated: it ends inside a field, at byte {len(buffer)}"
+        raise ModelError("not-onnx", f"not an ONNX model: {found}") from None
     except WireError as error:
         raise ModelError("not-onnx", f"not an ONNX model: {error}") from None
 

@@ -21,6 +21,21 @@ def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem
                 yield Problem("invalid", found, node.label)
 
 
+def duplicate_names(graph: Graph) -> Iterator[Problem]:
+    """Nodes of one graph under one name: findings, baselines and suppressions tell nodes apart by it."""
+    named: dict[tuple[str, str], list[Node]] = {}
+    for node in graph.nodes:
+        if node.name:
+            named.setdefault((node.graph, node.name), []).append(node)
+    repeated = [nodes for nodes in named.values() if len(nodes) > 1]
+    if repeated:
+        first = repeated[0]
+        which = ", ".join(f"{node.op_type}#{node.index}" for node in first[:3]) + (", ..." if len(first) > 3 else "")
+        more = f" ({len(repeated) - 1} more names are given twice)" if len(repeated) > 1 else ""
+        found = f"{len(first)} nodes are named `{first[0].name}`: {which}{more}; a name is given once, or not at all"
+        yield Problem("invalid", found)
+
+
 def unproduced(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
     """Values that are read and that nothing makes, each once."""
     what = "which is no input, initializer or output of a node"

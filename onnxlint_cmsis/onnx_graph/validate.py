@@ -15,6 +15,7 @@ STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = 
 )
 """Rules that onnx.checker has too, in more words and for the first place only."""
 MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
+    topology.duplicate_names,
     operands.convolution_weights,
     operands.product_sizes,
     operands.normalization_sizes,
@@ -31,5 +32,5 @@ def structure_problems(graph: Graph, given: AbstractSet[str]) -> tuple[Problem, 
 
 
 def meaning_problems(graph: Graph) -> tuple[Problem, ...]:
-    """What is wrong with the operands."""
+    """What is wrong with names and operands."""
     return tuple(problem for rule in MEANING for problem in rule(graph))

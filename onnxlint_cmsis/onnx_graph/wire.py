@@ -80,11 +80,19 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, int, int
         else:
             stop = _after_scalar(buffer, position, kind)
         if stop > end or tag < 8:
-            raise WireError(
-                field_start, "a field longer than what holds it" if stop > end else "a field without number"
-            )
+            raise _broken(buffer, (field_start, stop), end)
         yield tag, field_start, position, stop
         position = stop
+
+
+def _broken(buffer: Buffer, field: tuple[int, int], end: int) -> WireError:
+    """What is wrong with a field that is cut short, too long for its message, or has no number."""
+    start, stop = field
+    if stop <= end:
+        return WireError(start, "a field without number")
+    if end == len(buffer):
+        return WireError(start, f"the file is truncated: it has {end} bytes and lacks {stop - end} of the field")
+    return WireError(start, "a field longer than what holds it")
 
 
 def _after_scalar(buffer: Buffer, position: int, kind: int) -> int:

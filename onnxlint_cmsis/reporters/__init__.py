@@ -15,6 +15,7 @@ MODULES = {
     "sarif": "sarif",
     "github": "github",
     "junit": "junit",
+    "gitlab": "gitlab",
 }
 """Module of each output format."""
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.run import FileResult, Run
     from onnxlint_cmsis.types import Finding, Resize
 
+_ONCE = ("why", "known", "help")
+"""Lines that say the same of every finding of a kind: told with the first of a file."""
+
 
 def render(run: Run) -> str:
     """The report as text."""
@@ -38,6 +41,8 @@ def summary(run: Run) -> str:
     failed = sum(bool(file.error) or not file.readable for file in models)
     tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
+    if not models:
+        return f"No models to lint{tail}"
     head = f"{fixes}. " if fixes else ""
     if not run.findings:
         return f"{head}No findings in {counted(len(models), 'file')} for {targets}{tail}"
@@ -50,9 +55,13 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
     if not run.quiet:
         yield from (note_line(file, note, run.color) for note in file.notes)
     yield from fix_lines(file, run)
+    told: set[tuple[str, str]] = set()
     for finding in file.findings:
         yield finding_line(file, finding, finding.message, run.color)
         for label, text in _details(finding):
+            if label in _ONCE and (label, text) in told:
+                continue
+            told.add((label, text))
             yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
 
 
@@ -66,6 +75,9 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "resize", _resize(finding.resize)
     for source in finding.sources:
         yield "source", str(source)
+    for label in ("why", "known"):
+        if label in finding.properties:
+            yield label, str(finding.properties[label])
     yield "help", f"onnxlint-cmsis rule {finding.code}"
 
 

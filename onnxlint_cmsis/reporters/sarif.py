@@ -135,13 +135,13 @@ def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
 
 
 def _logical(finding: Finding) -> list[Any] | None:
-    """The node, then the tensor, each with the path of subgraphs it is in."""
+    """The node, then the tensor, each with the path of subgraphs it is in; a tensor's key has it already."""
     where = finding.location
     above = f"{where.graph}/" if where.graph else ""
-    named = [(where.node, "node"), (where.tensor, "tensor")]
+    named = [(where.node, above + where.node, "node"), (where.tensor.removeprefix(above), where.tensor, "tensor")]
     places = [
-        om.LogicalLocation(name=printable(name), fully_qualified_name=printable(above + name), kind=kind)
-        for name, kind in named
+        om.LogicalLocation(name=printable(name), fully_qualified_name=printable(full), kind=kind)
+        for name, full, kind in named
         if name
     ]
     return places or None

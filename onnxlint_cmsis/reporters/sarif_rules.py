@@ -18,6 +18,9 @@ MOST_TEXT = 1024
 TAGS = {"0": "file", "1": "routing", "3": "execution"}
 """Tag by the first digit of the code."""
 
+PRECISIONS = {"0": "very-high", "1": "very-high", "3": "high"}
+"""Confidence by the first digit of the code: some rows behind the execution rules were read and never run."""
+
 SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 """GitHub's word for each level."""
 
@@ -42,7 +45,7 @@ def _descriptor(rule: Rule) -> Any:
         default_configuration=om.ReportingConfiguration(level=level),
         properties={
             "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
-            "precision": "very-high",
+            "precision": PRECISIONS[rule.code[3:4]],
             "problem.severity": SEVERITIES[level],
         },
     )

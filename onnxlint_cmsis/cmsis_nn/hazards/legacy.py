@@ -36,6 +36,7 @@ def _refusal(entry: str, when: Condition, line: int, isas: tuple[Isa, ...]) -> H
         origin=Origin(f"{CONVOLUTION}{function}.c", function, {"cmsis5-5.9.0": line}, isas),
         when=when,
         evidence="read in the source",
+        brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",
         what="The function takes only some sizes and returns ARM_MATH_SIZE_MISMATCH for these.",
         way_round="Choose sizes that it takes.",
         status=-3,

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import any_of, at_least, unequal
-from onnxlint_cmsis.cmsis_nn.names import IN_H, IN_W, OUT_H, OUT_W, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
+from onnxlint_cmsis.cmsis_nn.names import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTER_H, PAD_AFTER_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
 
 _5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
-_PAD_BEFORE = "Put an explicit Pad before the layer."
+_NO_PAD_AFTER = "Choose a padding of 0 after, or let the runtime pad in a layer of its own."
+
+# What is asked for after reaches at least that far less stride - 1, and never farther.
+_AFTER_FAST = any_of(unequal(PAD_AFTER_H, 0), unequal(PAD_AFTER_W, 0))
+_PAST_H, _PAST_W = at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)
+_PAST = any_of(_PAST_H, _PAST_W)
+_AFTER = any_of(
+    all_of(at_least(PAD_AFTER_H, 1), any_of(at_least(PAD_AFTER_H, STRIDE_H), _PAST_H)),
+    all_of(at_least(PAD_AFTER_W, 1), any_of(at_least(PAD_AFTER_W, STRIDE_W), _PAST_W)),
+)
 
 
 def _at(kernel: str, lines: dict[str, int]) -> Origin:
     return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines)
 
 
-_DEF_FAST = {_5_8: 53, _5_9: 54, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
-_DEF_1X1 = {"4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
+_DEF_FAST = {_5_8: 53, _5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
+_DEF_1X1 = {"4.0.0": 86, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 
 HAZARDS = (
@@ -26,10 +35,12 @@ HAZARDS = (
         kernels=("arm_convolve_1x1_s8_fast",),
         origin=_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
         when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+        unsized=_AFTER_FAST,
         evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="puts values in the wrong places where there is padding after",
         what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
         "in the wrong place.",
-        way_round=_PAD_BEFORE,
+        way_round=_NO_PAD_AFTER,
     ),
     Hazard(
         id="conv-1x1-padding-after",
@@ -37,10 +48,12 @@ HAZARDS = (
         entries=("convolve_s8", "depthwise_s8"),
         kernels=("arm_convolve_1x1_s8",),
         origin=_at("arm_convolve_1x1_s8", _DEF_1X1),
-        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        when=_PAST,
+        unsized=_AFTER,
         evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="reads past the row where there is padding after",
         what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_PAD_BEFORE,
+        way_round=_NO_PAD_AFTER,
     ),
     Hazard(
         id="conv-1x1-s4-fast-padding-after",
@@ -49,10 +62,12 @@ HAZARDS = (
         kernels=("arm_convolve_1x1_s4_fast",),
         origin=_at("arm_convolve_1x1_s4_fast", _DEF_S4),
         when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+        unsized=_AFTER_FAST,
         evidence="read in the source",
+        brief="puts values in the wrong places where there is padding after",
         what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
         "in the wrong places.",
-        way_round=_PAD_BEFORE,
+        way_round=_NO_PAD_AFTER,
     ),
     Hazard(
         id="conv-1x1-s4-padding-after",
@@ -60,9 +75,11 @@ HAZARDS = (
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4",),
         origin=_at("arm_convolve_1x1_s4", _DEF_S4),
-        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        when=_PAST,
+        unsized=_AFTER,
         evidence="read in the source",
+        brief="reads past the row where there is padding after",
         what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_PAD_BEFORE,
+        way_round=_NO_PAD_AFTER,
     ),
 )

@@ -1,8 +1,8 @@
-"""Entry points without branches (pooling, LSTM), and the contexts that a caller must allocate."""
+"""Entry points without branches (pooling), and the contexts that a caller must allocate."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, at_least, greater
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, greater
 from onnxlint_cmsis.cmsis_nn.names import (
     FILTER_H,
     FILTER_W,
@@ -11,6 +11,8 @@ from onnxlint_cmsis.cmsis_nn.names import (
     IN_W,
     OUT_H,
     OUT_W,
+    PAD_AFTER_H,
+    PAD_AFTER_W,
     PAD_H,
     PAD_W,
     STRIDE_H,
@@ -32,6 +34,14 @@ _EMPTY_WINDOW = any_of(
     at_least((OUT_W - 1) * STRIDE_W - PAD_W, IN_W),
 )
 
+# A window reaches at most as far past the input as the padding after asks; rounding the output up adds no empty one.
+_EMPTY_BY_PADDING = any_of(
+    at_least(PAD_H, FILTER_H),
+    all_of(at_least(PAD_AFTER_H, FILTER_H), _EMPTY_WINDOW),
+    at_least(PAD_W, FILTER_W),
+    all_of(at_least(PAD_AFTER_W, FILTER_W), _EMPTY_WINDOW),
+)
+
 
 def _average(name: str, function: str, releases: tuple[str, ...]) -> Hazard:
     return Hazard(
@@ -41,7 +51,9 @@ def _average(name: str, function: str, releases: tuple[str, ...]) -> Hazard:
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, dict.fromkeys(releases, 0)),
         when=_EMPTY_WINDOW,
+        unsized=_EMPTY_BY_PADDING,
         evidence=_READ,
+        brief="returns ARM_CMSIS_NN_ARG_ERROR for a window without input",
         what="A window holds no input at all, only padding: average pooling returns an argument error.",
         way_round="Choose a padding below the window's size and an output that no window starts behind the input.",
         status=-1,
@@ -57,6 +69,7 @@ def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
         origin=Origin(f"{_POOLING}{function}.c", function, lines),
         when=greater(IN_N, 1),
         evidence=_READ,
+        brief="pools the first image only",
         what="The kernel of this release never reads the batch: only the first image is pooled.",
         way_round="Call it once per image.",
     )
@@ -72,6 +85,7 @@ def _context(name: str, function: str, file: str, lines: dict[str, int], isas: t
         origin=Origin(file, function, lines, isas),
         when=TRUE,
         evidence="reproduced on a host build of the library",
+        brief="returns ARM_CMSIS_NN_ARG_ERROR without a buffer",
         what="Without a buffer in its context the function returns ARM_CMSIS_NN_ARG_ERROR.",
         way_round="Allocate what the size function answers and fill in the kernel sums.",
         status=-1,
@@ -93,18 +107,6 @@ HAZARDS = (
     _one_image("avgpool-one-image", "arm_avgpool_s8", {**dict.fromkeys((_5_8, *_TO_5), 0), "4.0.0": 74}),
     _one_image("avgpool-s16-one-image", "arm_avgpool_s16", dict.fromkeys(_TO_5, 0)),
     _one_image("max-pool-one-image", "arm_max_pool_s8", {"4.0.0": 163}),
-    Hazard(
-        id="lstm-cell-gate",
-        kind="wrong",
-        entries=("lstm_unidirectional_s8", "lstm_unidirectional_s16"),
-        kernels=(),
-        origin=Origin(
-            "Source/NNSupportFunctions/arm_nn_lstm_step_s8.c", "arm_nn_lstm_step_s8", {"6.0.0": 0, "7.0.0": 0}
-        ),
-        when=TRUE,
-        evidence="reported upstream (pull request 181, further fix 219) and read in the source of 6.0.0 and 7.0.0",
-        what="The cell gate is multiplied by the forget gate instead of the input gate.",
-    ),
     _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),
     _context("fc-per-channel-null-context", _FC_CHANNEL, f"{_DENSE}{_FC_CHANNEL}.c", {"7.0.0": 68, "main": 68}),
     _context("svdf-null-context", "arm_svdf_s8", "Source/SVDFunctions/arm_svdf_s8.c", dict.fromkeys(_ANY_FROM_5, 76)),

@@ -17,6 +17,8 @@ def convolution(context: Context, data: int, weights: int, per_output: tuple[int
     if group == 1:
         context.tie(channels, columns)
         made, reads = rows, [columns]
+        if context.size(columns) == 1:
+            context.groups[context.node.index] = {"multiplier": rows}
     elif context.size(columns) == 1:
         made, reads = _depthwise(context, channels, kernel, group), []
     else:

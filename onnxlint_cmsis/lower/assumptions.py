@@ -1,0 +1,14 @@
+"""What lowering takes for granted where the model does not say it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Assumptions(NamedTuple):
+    """What a converter makes of what ONNX leaves open."""
+
+    data_type: str = "s8"
+    """`s8`, `s16` or `s4`: what layers that compute in float become."""
+    one_channel: str = "convolution"
+    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""

@@ -1,0 +1,115 @@
+"""Which of ONNX's axes is which of CMSIS-NN's: images are NHWC at run time, everything else keeps its order."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import Dims, Size
+
+Shape = tuple[Size, ...]
+
+NO_DIMS = Dims(None, None, None, None)
+"""Dims of an operand that a call does not have, or of which nothing is known."""
+IMAGE = frozenset(
+    {
+        "Conv",
+        "ConvInteger",
+        "QLinearConv",
+        "FusedConv",
+        "ConvTranspose",
+        "MaxPool",
+        "AveragePool",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "QLinearAveragePool",
+        "QLinearGlobalAveragePool",
+        "BatchNormalization",
+        "Resize",
+    }
+)
+"""Operators whose tensors are NCHW or NCW in ONNX, and NHWC in CMSIS-NN."""
+ORDERED = frozenset({"MatMul", "Gemm", "Reshape", "Transpose", "LSTM", "FusedMatMul", "QLinearMatMul", "QGemm"})
+"""Operators whose outputs are stored in the order of their axes."""
+
+REACH = 100
+"""How many nodes are looked at for one that tells the layout."""
+
+
+def nhwc(shape: Shape | None) -> Dims:
+    """An NCHW, NCW or lower-rank shape in NHWC; rank 2 is [n, 1, 1, c], rank 1 is [1, 1, 1, c]."""
+    if shape is None or len(shape) > 4:
+        return NO_DIMS
+    if len(shape) == 4:
+        return Dims(shape[0], shape[2], shape[3], shape[1])
+    if len(shape) == 3:
+        return Dims(shape[0], 1, shape[2], shape[1])
+    return Dims(shape[0] if len(shape) == 2 else 1, 1, 1, shape[-1] if shape else 1)
+
+
+def ordered(shape: Shape | None) -> Dims:
+    """A shape of rank 4 or less as it stands, ones in front."""
+    return NO_DIMS if shape is None or len(shape) > 4 else Dims(*(1,) * (4 - len(shape)), *shape)
+
+
+def dims_of(graph: Graph, *tensors: str) -> tuple[Dims, ...]:
+    """Dims of activations of one layout: NHWC unless the order of the last one is known to be ONNX's."""
+    plain = is_image(graph, tensors[-1]) is False
+    shapes = [graph.shape(tensor) for tensor in tensors]
+    return tuple(ordered(shape) if plain and len(shape or ()) > 2 else nhwc(shape) for shape in shapes)
+
+
+def is_image(graph: Graph, tensor: str) -> bool | None:
+    """Whether an activation is an image, which CMSIS-NN stores as NHWC; None where nothing before it tells."""
+    for _ in range(REACH):
+        node = graph.producers.get(tensor)
+        if node is None or _to_nchw(node.ints("perm")):
+            return None
+        if node.op_type in IMAGE or (node.op_type in ORDERED and not _keeps_channels(graph, node)):
+            return node.op_type in IMAGE
+        position = operands(node.domain, node.op_type).activation
+        if position >= len(node.inputs):
+            return None
+        tensor = node.inputs[position]
+    return None
+
+
+def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> bool:
+    """Tell whether a Transpose turns an image from NCHW to NHWC or back, which moves nothing in CMSIS-NN."""
+    if _to_nhwc(order) and is_image(graph, node.inputs[0]):
+        return True
+    return _to_nchw(order) and _becomes_image(graph, node.outputs[0])
+
+
+def _to_nhwc(order: tuple[int, ...]) -> bool:
+    return len(order) > 2 and order == (0, *range(2, len(order)), 1)
+
+
+def _to_nchw(order: tuple[int, ...]) -> bool:
+    return len(order) > 2 and order == (0, len(order) - 1, *range(1, len(order) - 1))
+
+
+def _becomes_image(graph: Graph, tensor: str) -> bool:
+    """Whether an operator on images reads a value, possibly behind others that keep the order of axes."""
+    waiting, seen = [tensor], {tensor}
+    while waiting and len(seen) <= REACH:
+        for reader in graph.consumers.get(waiting.pop(), ()):
+            if reader.op_type in IMAGE:
+                return True
+            if reader.op_type not in ORDERED or _keeps_channels(graph, reader):
+                waiting += [name for name in reader.outputs if name not in seen]
+                seen.update(reader.outputs)
+    return False
+
+
+def _keeps_channels(graph: Graph, node: Node) -> bool:
+    """Whether a Reshape only joins or splits the plane of an image, behind its batch and channels."""
+    shapes = [graph.shape(name) for name in (*node.inputs[:1], *node.outputs[:1])]
+    if not node.is_op("Reshape") or any(shape is None or len(shape) < 3 for shape in shapes):
+        return False
+    outer = [shape[:2] for shape in shapes if shape]
+    return outer[0] == outer[1] and None not in outer[0]
+
+
+def text(shape: Shape | None) -> str:
+    """A shape for messages: `1x?x8`."""
+    return "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)

@@ -1,0 +1,181 @@
+"""Pad nodes: which become the padding of the convolution behind them, and which stay layers of their own.
+
+Runtimes differ. TensorFlow Lite's convolutions pad as SAME or not at all, and its converter leaves PAD an operator of
+its own; TVM's backend for CMSIS-NN takes a Pad into the convolution where, on each axis, the padding after is that
+before or one more. A Pad is folded here where the whole padding of the convolution then meets TVM's condition and is
+less than the window, as SAME padding always is: CMSIS-NN is told the padding before only and works out that after from
+the output's size, its 1x1 kernels work out none, and its depthwise kernels expect no more. Every other Pad is a layer
+of its own (`arm_pad_s8`), so that an explicit Pad is a way round the kernels that cannot pad as the model asks.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
+from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+from onnxlint_cmsis.lower.operands import CONVOLUTIONS, operands
+from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
+from onnxlint_cmsis.lower.spatial import Folded
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import KernelCall, Size
+
+Sides = tuple[tuple[int, ...], tuple[int, ...]]
+"""Padding before and after, one number per spatial axis."""
+
+
+def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
+    """Lower a Pad that not every reader folds, to `arm_pad_s8`: constant mode, sizes known, nothing cut off."""
+    shape = graph.shape(node.inputs[0])
+    if shape is None:
+        return UNDECIDED
+    mode = node.text("mode", "constant")
+    if mode != "constant":
+        return f"its mode is {mode}; arm_pad_s8 fills with one constant"
+    pads = _amounts(graph, node)
+    if not pads:
+        return "its amounts are computed at run time; cmsis_nn_dims are given with the call"
+    if len(shape) > 4 or any(p < 0 for p in pads):
+        return f"it has {len(shape)} axes and amounts from {min(pads)}; arm_pad_s8 takes 4 axes and amounts from 0"
+    if not any(pads) or _folded_by_all(graph, node):
+        return None
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    source, result = dims_of(graph, node.inputs[0], node.outputs[0])
+    call = KernelCall(f"pad_{kind}", source, NO_DIMS, result)
+    return Layer(node, call, {}, 1, assumed)
+
+
+def fold_pads(graph: Graph, node: Node, tensor: str, kernel: tuple[Size, ...]) -> Folded | None:
+    """Padding of constant zero Pad nodes right in front of a convolution, seen through Q/DQ with equal parameters.
+
+    Returns None where there is none. A Pad that touches batch or channels, crops, or fills with another value than real
+    zero is not folded, nor one that makes the padding inexpressible.
+    """
+    axes = len(kernel)
+    before, after, nodes = (0,) * axes, (0,) * axes, []
+    while True:
+        pad, source = _producer_through_qdq(graph, tensor)
+        pads = _zero_pads(graph, pad, axes) if pad is not None else None
+        if pad is None or pads is None:
+            break
+        more = _added((before, after), pads)
+        if not _expressible(node, kernel, more):
+            break
+        before, after = more
+        nodes.append(pad)
+        tensor = source
+    return Folded(tensor, before, after, tuple(nodes)) if nodes else None
+
+
+def _added(one: Sides, other: Sides) -> Sides:
+    before, after = (tuple(a + b for a, b in zip(*sides, strict=True)) for sides in zip(one, other, strict=True))
+    return before, after
+
+
+def _expressible(node: Node, kernel: tuple[Size, ...], more: Sides) -> bool:
+    """Whether CMSIS-NN can be told the convolution's padding with `more` added to its own."""
+    axes = len(kernel)
+    if node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
+        return False
+    own = node.ints("pads") if node.text("auto_pad") != "VALID" else ()
+    if own:
+        more = _added(more, (own[:axes], own[axes:]))
+    dilations = node.ints("dilations") or (1,) * axes
+    spans = (None if size is None else (size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True))
+    return all(
+        span is not None and 0 <= after - before <= 1 and before + after < span
+        for span, before, after in zip(spans, *more, strict=True)
+    )
+
+
+def _folded_by_all(graph: Graph, pad: Node) -> bool:
+    """Whether every reader of a Pad, seen through Q/DQ, is a convolution that folds it."""
+    waiting = [pad.outputs[0]]
+    while waiting:
+        tensor = waiting.pop()
+        readers = graph.consumers.get(tensor, ())
+        if tensor in graph.outputs or not readers:
+            return False
+        for reader in readers:
+            if reader.op_type in ("QuantizeLinear", "DequantizeLinear", "Pad"):
+                waiting.append(reader.outputs[0])
+            elif not _folds(graph, reader, pad):
+                return False
+    return True
+
+
+def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
+    if (reader.domain, reader.op_type) not in CONVOLUTIONS:
+        return False
+    where = operands(reader.domain, reader.op_type)
+    weights = graph.shape(reader.inputs[where.weights])
+    kernel = reader.ints("kernel_shape") or (weights or ())[2:]
+    folded = fold_pads(graph, reader, reader.inputs[where.activation], kernel)
+    return folded is not None and any(node is pad for node in folded.nodes)
+
+
+def _producer_through_qdq(graph: Graph, tensor: str) -> tuple[Node | None, str]:
+    node = graph.producers.get(tensor)
+    if is_quantize(node, "DequantizeLinear") and node is not None:
+        inner = graph.producers.get(node.inputs[0])
+        if is_quantize(inner, "QuantizeLinear") and inner is not None:
+            pad = graph.producers.get(inner.inputs[0])
+            if pad is not None and pad.is_op("Pad") and _same_parameters(graph, pad, node):
+                return pad, pad.inputs[0]
+        return None, ""
+    if node is not None and node.is_op("Pad"):
+        return node, node.inputs[0]
+    return None, ""
+
+
+def _same_parameters(graph: Graph, pad: Node, dequantize: Node) -> bool:
+    """Folding is exact only where the Pad's own input has the scale and zero-point of its output."""
+    before = graph.producers.get(pad.inputs[0])
+    if not is_quantize(before, "DequantizeLinear") or before is None:
+        return False
+    return all(
+        a == b or _equal_constants(graph, a, b) for a, b in zip(before.inputs[1:], dequantize.inputs[1:], strict=False)
+    ) and len(before.inputs) == len(dequantize.inputs)
+
+
+def _equal_constants(graph: Graph, a: str, b: str) -> bool:
+    first, second = graph.constants.get(a), graph.constants.get(b)
+    if first is None or second is None:
+        return False
+    values = first.values()
+    return values is not None and values == second.values()
+
+
+def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
+    if node.text("mode", "constant") != "constant" or (len(node.inputs) > 3 and node.inputs[3]):
+        return None
+    pads = _amounts(graph, node)
+    rank = axes + 2
+    if len(pads) != 2 * rank or not _fills_zero(graph, node):
+        return None
+    leading = (*pads[:2], *pads[rank : rank + 2])
+    before, after = pads[2:rank], pads[rank + 2 :]
+    if any(leading) or any(p < 0 for p in pads):
+        return None
+    return before, after
+
+
+def _amounts(graph: Graph, node: Node) -> tuple[int, ...]:
+    """Amounts before and after each axis; none where they are not fixed."""
+    return node.ints("pads") or node.ints("paddings") or _constant_ints(graph, node, 1)
+
+
+def _constant_ints(graph: Graph, node: Node, position: int) -> tuple[int, ...]:
+    name = node.inputs[position] if len(node.inputs) > position else ""
+    values = graph.constants[name].values() if name in graph.constants else None
+    return tuple(int(v) for v in values or ())
+
+
+def _fills_zero(graph: Graph, node: Node) -> bool:
+    """Real zero: 0 in a float tensor. An integer tensor's zero-point is not known here, so it is not folded."""
+    if graph.elem_type(node.inputs[0]) not in ("float32", "float16", "bfloat16", "float64"):
+        return False
+    if len(node.inputs) > 2 and node.inputs[2]:
+        constant = graph.constants.get(node.inputs[2])
+        values = constant.values() if constant else None
+        return values is not None and all(v == 0 for v in values)
+    return node.attributes.get("value", 0.0) == 0

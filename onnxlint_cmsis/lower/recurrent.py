@@ -1,0 +1,57 @@
+"""LSTM as `arm_lstm_unidirectional_*`."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.layer import Layer, product
+from onnxlint_cmsis.lower.layout import NO_DIMS
+from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.types import Dims, KernelCall
+
+ACTIVATIONS = ("sigmoid", "tanh", "tanh")
+"""Those of the gates, the cell and the output, in ONNX and in CMSIS-NN."""
+SEQUENCE_LENS, PEEPHOLES = 4, 7
+"""Positions of inputs that CMSIS-NN has no argument for."""
+
+
+def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+    """Lower LSTM: input [batch, 1, time, features], output [batch, 1, time, hidden], either order of batch and time.
+
+    `cmsis_nn_lstm_params` has `time_major`, and nothing for what `_not_expressible` names.
+    """
+    shape = graph.shape(node.inputs[0]) or (None, None, None)
+    if len(shape) != 3:
+        return f"its input has {len(shape)} axes; ONNX asks for 3"
+    refused = _not_expressible(node)
+    if refused:
+        return refused
+    batch, time = shape[:2] if node.int("layout") else shape[1::-1]
+    features = shape[2]
+    recurrent = graph.shape(node.inputs[2]) if len(node.inputs) > 2 else None
+    hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    call = KernelCall(
+        f"lstm_unidirectional_{kind}", Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden)
+    )
+    columns = None if features is None or hidden is None else features + hidden
+    return Layer(node, call, {}, 1, assumed, product(batch, time, 4, hidden, columns))
+
+
+def _not_expressible(node: Node) -> str:
+    """Why CMSIS-NN's LSTM cannot compute this one; empty where it can."""
+    direction = node.text("direction", "forward")
+    if direction != "forward":
+        return f"its direction is {direction}; CMSIS-NN's LSTM runs forward only"
+    named = node.attributes.get("activations")
+    activations = tuple(str(name).lower() for name in named) if isinstance(named, tuple) else ACTIVATIONS
+    if activations != ACTIVATIONS:
+        return f"its activations are {', '.join(activations)}; CMSIS-NN's LSTM has {', '.join(ACTIVATIONS)}"
+    if node.attributes.get("clip"):
+        return "it clips the cell's input (clip); CMSIS-NN's LSTM does not"
+    if node.int("input_forget"):
+        return "its input and forget gates are coupled (input_forget); CMSIS-NN's LSTM has both"
+    for position, name in ((SEQUENCE_LENS, "sequence_lens"), (PEEPHOLES, "peepholes (P)")):
+        if len(node.inputs) > position and node.inputs[position]:
+            return f"it has {name}; CMSIS-NN's LSTM has no such argument"
+    return ""
