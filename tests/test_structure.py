@@ -114,7 +114,7 @@ def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
 
     assert loaded("--size-checks-limit", "0") == "[]"
     assert loaded("--ignore", "CNN201,CNN202") == "[]"
-    assert loaded() == "['onnxlint_cmsis.dims.walk', 'onnxlint_cmsis.cmsis_nn.cost']"
+    assert loaded() == str(list(ours))
 
 
 def test_lanes_are_found_without_running_anything() -> None:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
 
-TAGS = {"0": "file", "1": "routing", "3": "execution"}
+TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution"}
 """Tag by the first digit of the code."""
 
-PRECISIONS = {"0": "very-high", "1": "very-high", "3": "high"}
-"""Confidence by the first digit of the code: some rows behind the execution rules were read and never run."""
+PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high"}
+"""Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
+read and never run."""
 
 SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 """GitHub's word for each level."""
