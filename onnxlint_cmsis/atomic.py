@@ -1,9 +1,21 @@
-"""Writing a text file whole or not at all."""
+"""Writing a file whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+
+DEADLY = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that end a process unless it says otherwise."""
+
+
+class StoppedError(OSError):
+    """A signal came before the file was replaced."""
 
 
 def write_text(path: str, text: str) -> None:
@@ -12,26 +24,82 @@ def write_text(path: str, text: str) -> None:
     if target.exists() and not target.is_file():
         target.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
+    write_bytes(target, text.encode("utf-8", "backslashreplace").replace(b"\n", os.linesep.encode()))
+
+
+def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
+    """Replace a file by the bytes, or make it; the old one's mode and owner stay, as does a link that leads to it.
+
+    `check` sees the finished file before it takes the old one's place, and may raise to leave that alone. An exception
+    or a signal leaves the old file as it was, and no other.
+    """
     import tempfile
 
-    real = target.resolve()
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+    real = path.resolve()
+    with _signals_held() as held:
+        handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+        new = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            _take_over(new, real)
+            if check is not None:
+                check(new)
+            _replace(new, real, held)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+    _sync_folder(real.parent)
+
+
+def _replace(new: Path, old: Path, held: list[int]) -> None:
+    if held:
+        raise StoppedError("stopped by a signal")
+    new.replace(old)
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[list[int]]:
+    """Signals that came meanwhile; they are delivered at the end, so that nothing stays half done."""
+    held: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield held
+        return
+
+    def hold(number: int, _frame: FrameType | None) -> None:
+        held.append(number)
+
+    before = {number: signal.signal(number, hold) for number in DEADLY if signal.getsignal(number) is not None}
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(_mode(real))
-        Path(name).replace(real)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(held):
+            signal.raise_signal(number)
 
 
-def _mode(path: Path) -> int:
-    """Permissions of the file, or those a new file gets."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _take_over(new: Path, old: Path) -> None:
+    """Give a new file the mode and, where that is allowed, the owner of the old one."""
+    if not old.exists():
+        mask = os.umask(0)
+        os.umask(mask)
+        new.chmod(0o666 & ~mask)
+        return
+    status = old.stat()
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (new.stat().st_uid, new.stat().st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(new, status.st_uid, status.st_gid)
+    new.chmod(status.st_mode & 0o7777)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

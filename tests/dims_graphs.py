@@ -1,8 +1,8 @@
-"""Small ONNX models for the tests of dimension classes, and a resizer that edits all a class says it consists of."""
+"""Small ONNX models for the tests of dimension classes, and the proof that all a class consists of is resized."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -11,18 +11,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.dims.axes import Axis, placement, resized
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.fixers.fills import Fill, FillKind, fill
+from onnxlint_cmsis.fixers.plan_types import Plan
+from onnxlint_cmsis.fixers.resize import apply
+from onnxlint_cmsis.fixers.uses import Uses
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.onnx_graph.load import load
 from onnxlint_cmsis.types import Freedom
-
-FILL_ONE = {
-    "BatchNormalization": (1, 4),
-    "Div": (1,),
-    "QuantizeLinear": (1,),
-    "DequantizeLinear": (1,),
-    "QLinearConv": (4,),
-}
-"""Inputs whose new elements have to be positive."""
 
 
 class Builder:
@@ -43,6 +38,12 @@ class Builder:
     def const(self, value: object, dtype: object = None, name: str = "") -> str:
         name = name or f"c{len(self.initializers)}"
         self.initializers.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
+        return name
+
+    def typed(self, value: np.ndarray, elem_type: int, name: str = "") -> str:
+        """Constant of a type that numpy need not have."""
+        name = name or f"c{len(self.initializers)}"
+        self.initializers.append(helper.make_tensor(name, elem_type, value.shape, value.reshape(-1).tolist()))
         return name
 
     def ints(self, *values: int) -> str:
@@ -107,136 +108,64 @@ def freedom(dimensions: Dimensions, tensor: str, axis: int) -> str:
     return found.freedom.value if found is not None else "none"
 
 
-Kept = Mapping[int, Sequence[int | None]]
+Kept = Mapping[int, tuple[int | None, ...]]
 
 
 def resize(
     model: onnx.ModelProto, dimensions: Dimensions, kept: Kept, noise: np.random.Generator | None = None
 ) -> onnx.ModelProto:
-    """The model with the given leaves resized everywhere: constants, and numbers that name sizes.
+    """The model with the given leaves resized, as `--fix` does it.
 
-    New elements are 0 or, where `FILL_ONE` says so, 1. With `noise`, they are anything, so that new lanes hold
-    anything, except for weights that read a new lane, which stay 0.
+    With `noise`, new elements of float constants are anything, so that new lanes hold anything, but for weights that
+    read a new lane, which stay 0, and constants whose new elements must not be 0.
     """
-    result = onnx.ModelProto()
-    result.CopyFrom(model)
-    del result.graph.value_info[:]
-    _name_sizes(result, dimensions, {leaf: len(lanes) for leaf, lanes in kept.items()})
-    old = {tensor.name: numpy_helper.to_array(tensor) for tensor in result.graph.initializer}
-    new: dict[str, np.ndarray] = {}
-    for index, node in enumerate(result.graph.node):
-        for position, name in enumerate(node.input):
-            if name not in old:
-                continue
-            axes = dimensions.input_axes(index, position) or dimensions.axes(name)
-            array = old[name]
-            if axes is not None:
-                zero = _zero_point(node, position, old)
-                array = _grown(array, axes, kept, _fillers(node, position, axes, noise, zero))
-            copy = f"{name}/{index}/{position}" if dimensions.input_axes(index, position) is not None else name
-            node.input[position] = copy
-            assert copy not in new or np.array_equal(new[copy], array)
-            new[copy] = array
-    del result.graph.initializer[:]
-    result.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in new.items())
+    graph = load("test.onnx", data=model.SerializeToString())
+    result = apply(model, graph, dimensions, Plan(dict(kept)))
+    if noise is not None:
+        _make_noise(result, graph, dimensions, kept, noise)
     return result
 
 
-Filler = Callable[[tuple[int, ...]], object]
+def _make_noise(
+    model: onnx.ModelProto, graph: Graph, dimensions: Dimensions, kept: Kept, noise: np.random.Generator
+) -> None:
+    """Overwrite new elements; nodes keep their places when lanes are added, so the old graph tells what they are."""
+    uses = Uses(graph, dimensions)
+    homes = {tensor.name: tensor for tensor in model.graph.initializer}
+    for changed in uses.by_key.values():
+        for (index, position), axes in changed.items():
+            tensor = homes.get(model.graph.node[index].input[position])
+            node = graph.nodes[index]
+            if tensor is None or tensor.data_type != TensorProto.FLOAT or fill(uses, node, position) != ZERO:
+                continue
+            array = numpy_helper.to_array(tensor).copy()
+            new, reading = np.zeros(array.shape, bool), np.zeros(array.shape, bool)
+            for axis, one in enumerate(axes):
+                rows = np.array([place is None for place in placement(one, kept)])
+                shaped = rows.reshape([-1 if place == axis else 1 for place in range(array.ndim)])
+                (reading if axis == _reading_axis(node, position, axes) else new)[...] |= shaped
+            array[new & ~reading] = noise.uniform(-1, 1, int((new & ~reading).sum()))
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
 
 
-def _fillers(
-    node: onnx.NodeProto, position: int, axes: Sequence[Axis], noise: np.random.Generator | None, zero: int
-) -> list[Filler]:
-    """What to put into the new elements along each axis, the last axis having the last word."""
-    if position in FILL_ONE.get(node.op_type, ()):
-        return [lambda _shape: 1] * len(axes)
-    if noise is None or node.op_type in ("QuantizeLinear", "DequantizeLinear"):
-        return [lambda _shape: zero] * len(axes)
-    fillers: list[Filler] = [lambda shape: noise.uniform(-1, 1, shape)] * len(axes)
-    reading = _reading_axis(node, position, axes)
-    if reading is not None:
-        fillers[reading] = lambda _shape: zero
-    return fillers
+ZERO = Fill(FillKind.NUMBER, 0)
 
 
-ZERO_POINTS = {
-    ("DequantizeLinear", 0): 2,
-    ("ConvInteger", 1): 3,
-    ("MatMulInteger", 1): 3,
-    ("QLinearConv", 3): 5,
-    ("QLinearMatMul", 3): 5,
-}
-"""Quantized weights, and the input that holds their zero-point."""
-
-
-def _zero_point(node: onnx.NodeProto, position: int, arrays: Mapping[str, np.ndarray]) -> int:
-    """Zero-point of quantized weights, which is one for all channels here; 0 for anything else."""
-    holder = ZERO_POINTS.get((node.op_type, position), len(node.input))
-    given = arrays.get(node.input[holder]) if holder < len(node.input) else None
-    return int(given.reshape(-1)[0]) if given is not None and given.size else 0
-
-
-def _reading_axis(node: onnx.NodeProto, position: int, axes: Sequence[Axis]) -> int | None:
+def _reading_axis(node: Node, position: int, axes: Sequence[Axis]) -> int | None:
     """Axis of a layer's weights that reads the input channels; none where it is depthwise."""
-    given = {attribute.name: attribute.i for attribute in node.attribute}
-    group = given.get("group", 1)
+    group = node.int("group", 1)
     last = len(axes) - 1
-    if position == 1 and node.op_type in ("Conv", "FusedConv", "ConvInteger"):
+    if position == 1 and node.op_type in ("Conv", "FusedConv"):
         return None if group > 1 and axes[1].size == 1 else 1
     if position == 1 and node.op_type == "ConvTranspose":
         return None if group == axes[0].size != 1 else 0
     table = {
-        ("QLinearConv", 3): 1,
-        ("Gemm", 0): 1 - given.get("transA", 0),
-        ("Gemm", 1): given.get("transB", 0),
+        ("Gemm", 0): 1 - node.int("transA"),
+        ("Gemm", 1): node.int("transB"),
         ("MatMul", 0): last,
         ("MatMul", 1): max(last - 1, 0),
-        ("MatMulInteger", 1): last - 1,
     }
     return table.get((node.op_type, position))
-
-
-def _grown(array: np.ndarray, axes: Sequence[Axis], kept: Kept, fillers: Sequence[Filler]) -> np.ndarray:
-    zero_last = sorted(range(len(axes)), key=lambda position: isinstance(fillers[position]((1,)), int))
-    for position in zero_last:
-        places = placement(axes[position], kept)
-        new = np.array([place is None for place in places], dtype=bool)
-        taken = np.take(array, [place or 0 for place in places], axis=position)
-        index: list[object] = [slice(None)] * array.ndim
-        index[position] = new
-        taken[tuple(index)] = fillers[position](taken[tuple(index)].shape)
-        array = taken
-    return array
-
-
-def _name_sizes(model: onnx.ModelProto, dimensions: Dimensions, sizes: Mapping[int, int]) -> None:
-    """Write the new sizes where the file names them; a constant that several nodes read is copied for each."""
-    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    new: dict[str, np.ndarray] = {}
-    for named in dimensions.size_names:
-        value = named.sign * sum(resized(part, sizes) or 0 for part in named.parts)
-        node = model.graph.node[named.node]
-        if named.position < 0:
-            _write_attribute(node, named.attribute, named.element, value)
-        elif named.tensor:
-            direct = node.input[named.position] in (named.tensor, f"{named.tensor}/{named.node}")
-            name = f"{named.tensor}/{named.node}" if direct else named.tensor
-            new.setdefault(name, arrays[named.tensor].copy()).reshape(-1)[named.index] = value
-            if direct:
-                node.input[named.position] = name
-    kept = [tensor for tensor in model.graph.initializer if tensor.name not in new]
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(kept)
-    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in new.items())
-
-
-def _write_attribute(node: onnx.NodeProto, name: str, element: int, value: int) -> None:
-    attribute = next(one for one in node.attribute if one.name == name)
-    if attribute.type == onnx.AttributeProto.INT:
-        attribute.i = value
-    else:
-        attribute.ints[element] = value
 
 
 def run(model: onnx.ModelProto, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -250,9 +179,12 @@ def run(model: onnx.ModelProto, feed: Mapping[str, np.ndarray]) -> list[np.ndarr
 
 
 def check_shapes(model: onnx.ModelProto, dimensions: Dimensions, sizes: Mapping[int, int]) -> None:
-    """Every shape that ONNX infers for the resized model is the one the axes predict."""
+    """Every shape that ONNX infers for the resized model is the one the axes predict; constants have one per use."""
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    constants = {node.output[0] for node in model.graph.node if node.op_type == "Constant"}
     for value in (*inferred.graph.value_info, *inferred.graph.output):
+        if value.name in constants:
+            continue
         for dim, axis in zip(value.type.tensor_type.shape.dim, dimensions.axes(value.name) or (), strict=False):
             predicted = resized(axis, sizes)
             assert None in (dim.dim_value or None, predicted) or dim.dim_value == predicted, (value.name, axis)

@@ -286,3 +286,12 @@ def test_the_same_name_in_another_domain_is_another_operator() -> None:
     assert "operator Conv of domain qonnx.custom_op.channels_last is not known" in reasons(dimensions, "stem_0", 1)[0]
     assert rule_for("qonnx.custom_op.channels_last", "Conv") is None
     assert all(callable(rule) for table in RULES.values() for rule in table.values())
+
+
+def test_a_convolution_with_weights_computed_at_run_time_locks_what_it_sums_over() -> None:
+    build = Builder()
+    data = build.conv(build.input("x", 1, 2, 4, 4), 2, 3, name="stem")
+    weights = build.op("Sigmoid", build.conv(build.op("GlobalAveragePool", "x"), 2, 3, name="other"))
+    dimensions = build.analyse(build.op("Conv", data, weights, name="mixed"))
+    reason = "mixed: Conv with weights computed at run time sums over this axis"
+    assert [str(lock) for lock in dimensions.locks("stem_0", 1)] == [reason]

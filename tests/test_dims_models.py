@@ -34,17 +34,14 @@ def model_names() -> list[str]:
 
 
 def runnable(name: str) -> onnx.ModelProto:
-    """The model with its constants as plain initializers, so that all of them can be edited alike."""
+    """The model without what stands in the way of a good look: replaceable constants, and weights all alike."""
     model = onnx.load(str(SHARED / name))
-    for node in model.graph.node:
-        if node.op_type == "Constant":
-            tensor = onnx.TensorProto()
-            tensor.CopyFrom(node.attribute[0].t)
-            tensor.name = f"{node.output[0]}/value"
-            model.graph.initializer.append(tensor)
-            node.op_type = "Identity"
-            node.ClearField("attribute")
-            node.input.append(tensor.name)
+    random = np.random.default_rng(0)
+    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for node in [one for one in model.graph.node if one.op_type == "ConstantOfShape" and one.input[0] in shapes]:
+        weights = random.uniform(-0.1, 0.1, shapes[node.input[0]]).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, node.output[0]))
+        model.graph.node.remove(node)
     names = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in names]
     del model.graph.input[:]

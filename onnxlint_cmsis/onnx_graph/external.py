@@ -36,12 +36,19 @@ def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> E
 def read_values(model_path: str, place: External, data_type: int, count: int) -> tuple[Number, ...] | None:
     """Values of a small external tensor; None where the file cannot be read or the type has no fixed size."""
     bits = elem_bits(data_type)
+    raw = read_bytes(model_path, place, (count * bits + 7) // 8)
+    return None if raw is None else decode(elem_name(data_type), bits, count, raw)
+
+
+def read_bytes(model_path: str, place: External, needed: int) -> bytes | None:
+    """Bytes of an external tensor; None where the file is refused, cannot be read or ends before."""
     try:
         with _resolve(place.location, model_path).open("rb") as file:
             file.seek(place.offset)
-            return decode(elem_name(data_type), bits, count, file.read((count * bits + 7) // 8))
+            found = file.read(needed)
     except (ExternalError, OSError):
         return None
+    return found if len(found) == needed else None
 
 
 def _number(entries: dict[str, str], key: str, default: int) -> int:

@@ -23,7 +23,7 @@ def convolution(context: Context, data: int, weights: int, per_output: tuple[int
         made, reads = _depthwise(context, channels, kernel, group), []
     else:
         made, reads = _grouped(context, channels, rows, columns, group)
-    context.layer(weights, [rows], reads)
+    _layer(context, weights, [rows], reads)
     _finish(context, axes, kernel, made, per_output)
 
 
@@ -42,7 +42,7 @@ def transposed_convolution(context: Context, data: int, weights: int, per_output
         context.name_attribute("group", 0, [channels])
     else:
         made, decides, reads = _transposed_groups(context, channels, rows, columns, group)
-    context.layer(weights, decides, reads)
+    _layer(context, weights, decides, reads)
     _finish(context, axes, kernel, made, per_output)
 
 
@@ -51,6 +51,13 @@ def _ranked(context: Context, data: int, weights: int) -> tuple[Axes, Axes]:
     if len(axes) != len(kernel) or len(axes) < 3:
         raise NotFollowedError(f"data of rank {len(axes)} and weights of rank {len(kernel)} do not make a convolution")
     return axes, kernel
+
+
+def _layer(context: Context, weights: int, decides: list[Dimension], reads: list[Dimension]) -> None:
+    """Note what constant weights decide and read; with others, a filled lane may meet a weight that is not 0."""
+    if not context.is_constant(weights):
+        context.pin_all(reads, f"{context.node.op_type} with weights computed at run time sums over this axis")
+    context.layer(weights, decides, reads)
 
 
 def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_output: tuple[int, ...]) -> None:

@@ -1,0 +1,97 @@
+"""What a layer's bias can take: the constants of lanes that go, and whether that is exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot, factor_scales
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.dims.bias import FactorScales
+    from onnxlint_cmsis.dims.lanes.facts import Facts
+    from onnxlint_cmsis.dims.lanes.known import Floats, Known, Mask
+    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+
+LIMIT = 2.0**31 - 1
+"""Largest int32."""
+WHOLE = 1e-3
+"""How far a float32 number may be from the whole multiple of its scale that it stands for, in units of the scale."""
+
+
+class Absorbed(NamedTuple):
+    """What one layer can do without, [groups x columns]."""
+
+    exact: Mask
+    """Columns that may go with the sums as they were: zeros, and constants that an integer bias takes."""
+    unsafe: Mask
+    """Those, and constants that a bias takes only up to rounding."""
+    added: Floats | None
+    """What the bias gains for each column, [groups, rows, columns], in its own unit; None where only zeros may go."""
+    kind: str
+    """`BiasSlot.kind`."""
+
+
+def absorbed(weighted: Weighted, facts: Facts) -> Absorbed:
+    """What a layer's bias can take of what is known of its data."""
+    node = facts.graph.nodes[weighted.node]
+    columns = _columns(weighted, facts, node)
+    known, zero = ~columns.live & ~columns.zero & weighted.plain, columns.zero
+    slot = bias_slot(facts.graph, node) if known.any() else None
+    if slot is None or np.isnan(weighted.taps).any():
+        return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
+    values = np.where(known, (columns.low + columns.high) / 2, 0)
+    added, exact = _added(weighted, facts.graph, slot, values)
+    exact &= known & (columns.low == columns.high)
+    if slot.kind != FLOAT and not _fits(added, facts, slot):
+        return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
+    return Absorbed((zero | exact).reshape(-1), (zero | known).reshape(-1), added, slot.kind)
+
+
+def _columns(weighted: Weighted, facts: Facts, node: Node) -> Known:
+    data = facts.known(node.inputs[weighted.data])
+    if data is None:
+        raise ValueError(f"{node.label} sums over an axis of a tensor of unknown rank")
+    return weighted.columns(data)
+
+
+def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> tuple[Floats, Mask]:
+    """What the bias gains for each column, and for which columns that is exact."""
+    if not weighted.real:
+        return weighted.taps.sum(axis=3) * values[:, None, :], np.ones(values.shape, bool)
+    node = graph.nodes[weighted.node]
+    beta = node.attributes.get("beta", 1.0)
+    factor = weighted.factor / (float(beta) if isinstance(beta, int | float) else np.nan)
+    added = weighted.taps.sum(axis=3) * values[:, None, :] * factor
+    if slot.kind == FLOAT:
+        return added, np.zeros(values.shape, bool)
+    added = added / _per_row(slot.scales, weighted)[:, :, :, 0]
+    factors = factor_scales(graph, node)
+    if factors is None or not slot.exact:
+        return added, np.zeros(values.shape, bool)
+    whole, exact = _whole(weighted, factors, values)
+    return np.where(exact[:, None, :], whole, added), exact
+
+
+def _whole(weighted: Weighted, factors: FactorScales, values: Floats) -> tuple[Floats, Mask]:
+    """The same in integers, from weights and values that are whole multiples of their scales."""
+    weights, data = weighted.taps / _per_row(factors.weights, weighted), values / factors.data
+    exact = (np.abs(data - np.rint(data)) < WHOLE) & (np.abs(weights - np.rint(weights)) < WHOLE).all(axis=(1, 3))
+    return np.rint(weights).sum(axis=3) * np.rint(data)[:, None, :], exact
+
+
+def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
+    """One number for each output channel, against weights [groups, rows, columns, taps]."""
+    groups, rows = weighted.taps.shape[:2]
+    return np.broadcast_to(np.array(scales), groups * rows).reshape(groups, rows, 1, 1)
+
+
+def _fits(added: Floats, facts: Facts, slot: BiasSlot) -> bool:
+    """Whether the bias stays an int32 whichever of the constants it takes."""
+    most = np.abs(added).sum(axis=2).reshape(-1)
+    if slot.tensor:
+        held = facts.known(slot.tensor)
+        most = most + (np.nan if held is None else np.abs(held.low).reshape(-1))
+    return bool((most <= LIMIT).all())

@@ -1,0 +1,54 @@
+"""What planning hands to applying, and applying to those who show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.types import Size
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Kept = Mapping[int, tuple[int | None, ...]]
+"""Class id to the old lane that each new lane holds, None for a new zero lane (`dims.axes.placement`)."""
+
+
+InputShapes = Mapping[str, tuple[Size, ...]]
+"""Sizes of inputs by name, None for one that stays symbolic (`--input-shape`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """New lanes of every class that changes; a class that is not named keeps all its lanes."""
+
+    kept: dict[int, tuple[int | None, ...]]
+    """Class id to the old lane that each new lane holds, None for a new zero lane."""
+    increments: dict[int, npt.NDArray[np.generic]] = field(default_factory=dict)
+    """`Node.index` of a reader to what its bias gains per output channel: along the old output axis, in the bias' own
+    unit, integers where the bias is stored in integers."""
+
+
+class TensorEdit(NamedTuple):
+    """One stored constant that changes, or a copy that is made because its uses change differently."""
+
+    tensor: str
+    """Key of the stored constant."""
+    uses: tuple[tuple[int, int], ...]
+    """`Node.index` and input of the uses that read it in this form; empty where all do."""
+    copied: bool
+    """A new tensor; the one of that name stays for the other uses."""
+    old_shape: tuple[int, ...]
+    """Sizes now."""
+    new_shape: tuple[int, ...]
+    """Sizes after."""
+    old_bytes: int
+    """Bytes of values now, 0 for a copy."""
+    new_bytes: int
+    """Bytes of values after."""
+
+
+class NotAppliedError(Exception):
+    """A plan cannot be applied to this model; the text is one clause that says what stands in the way."""

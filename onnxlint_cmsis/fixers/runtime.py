@@ -1,0 +1,78 @@
+"""ONNX Runtime, as the proof uses it: one thread, the same options for both models, errors as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxlint_cmsis.fixers import codes
+from onnxlint_cmsis.onnx_graph.walk import all_tensors
+
+Array = npt.NDArray[np.generic]
+
+
+class Level(str, Enum):
+    """Graph optimisation of ONNX Runtime."""
+
+    DEFAULT = "ORT_ENABLE_ALL"
+    """What runs unless someone asks for less; Q/DQ around a layer become one integer kernel."""
+    NONE = "ORT_DISABLE_ALL"
+    """Every node as the file says; a layer between DequantizeLinear and QuantizeLinear computes in float."""
+
+
+class RuntimeRefusalError(Exception):
+    """ONNX Runtime does not take or run the model; the text is its first line."""
+
+
+class Session:
+    """A model ready to run."""
+
+    def __init__(self, model: bytes, level: Level) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value)
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.use_deterministic_compute = True
+        options.log_severity_level = 4
+        try:
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's own exceptions have no common base
+            raise RuntimeRefusalError(_first_line(error)) from None
+        self.outputs: list[tuple[str, str]] = [(one.name, one.type) for one in self._session.get_outputs()]
+
+    def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
+        """Outputs in order. Raises RuntimeRefusalError."""
+        try:
+            return list(self._session.run(names, dict(feed)))
+        except Exception as error:
+            raise RuntimeRefusalError(_first_line(error)) from None
+
+
+def whole(model: bytes | Path, beside: Path | None = None) -> bytes:
+    """A model's bytes with external data, which lie beside the file or `beside`, made part of it.
+
+    Raises NotAppliedError for external data that are refused or missing.
+    """
+    from onnx import ModelProto
+
+    data = model if isinstance(model, bytes) else model.read_bytes()
+    if b"location" not in data:
+        return data
+    place = beside if isinstance(model, bytes) else model
+    parsed = ModelProto.FromString(data)
+    for tensor in all_tensors(parsed):
+        if tensor.data_location == tensor.EXTERNAL:
+            codes.write(tensor, codes.read(tensor, str(place or "-")))
+    whole_model: bytes = parsed.SerializeToString()
+    return whole_model
+
+
+def _first_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else f"{text[:200]} ..."

@@ -1,0 +1,63 @@
+"""What can be said of a changed model without running it: checker, shape inference, interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.onnx_graph.checker import checker_problem
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, ValueInfoProto
+
+
+def static_reason(old: bytes, new: bytes) -> str:
+    """Why the new model may not take the old one's place, empty where nothing speaks against it."""
+    from onnx import ModelProto
+
+    rejected = checker_problem(new)
+    if rejected is not None and checker_problem(old) is None:
+        return rejected.message
+    inferred = _inferred(old), _inferred(new)
+    if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
+        return f"shape inference: {inferred[1]}"
+    models = ModelProto.FromString(old), ModelProto.FromString(new)
+    if _frame(models[0]) != _frame(models[1]):
+        return "inputs, outputs, operator sets or other properties of the model differ"
+    if not any(isinstance(one, str) for one in inferred) and inferred[0] != inferred[1]:
+        return "shape inference finds other outputs"
+    return ""
+
+
+def _inferred(model: bytes) -> list[bytes] | str:
+    """Outputs as shape inference sees them, or what it says against the model."""
+    from onnx import shape_inference
+
+    try:
+        found = shape_inference.infer_shapes(model, strict_mode=True)
+    except Exception as error:  # onnx's InferenceError and others of its C++ code
+        return " ".join(str(error).split())[:200]
+    return [value.SerializeToString(deterministic=True) for value in found.graph.output]
+
+
+def _frame(model: ModelProto) -> bytes:
+    """All that stands around the nodes and constants."""
+    frame = type(model)()
+    frame.CopyFrom(model)
+    graph = frame.graph
+    kept = [_copy(value) for value in _interface(model.graph)]
+    for field in ("node", "initializer", "sparse_initializer", "value_info", "input"):
+        graph.ClearField(field)
+    graph.input.extend(kept)
+    framed: bytes = frame.SerializeToString(deterministic=True)
+    return framed
+
+
+def _interface(graph: GraphProto) -> list[ValueInfoProto]:
+    constants = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in constants]
+
+
+def _copy(value: ValueInfoProto) -> ValueInfoProto:
+    copied = type(value)()
+    copied.CopyFrom(value)
+    return copied

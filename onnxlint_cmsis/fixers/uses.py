@@ -1,0 +1,68 @@
+"""Where each stored constant is read, and with which axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.dims.axes import Axis, leaves
+from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.dims.walk import RUN_TIME_SOURCES
+from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+
+Use = tuple[int, int]
+"""`Node.index` and input."""
+Axes = tuple[Axis, ...]
+
+
+class Uses:
+    """Every use of the constants that the file stores: initializers and values of Constant nodes."""
+
+    def __init__(self, graph: Graph, dimensions: Dimensions) -> None:
+        self.graph = graph
+        self.dimensions = dimensions
+        self.by_key: dict[str, dict[Use, Axes]] = {}
+        """Uses of a stored constant with the axes it has there; none where nothing is known of them."""
+        self.by_leaf: dict[int, dict[str, None]] = {}
+        """Stored constants that have a leaf in one of their axes."""
+        self.derived: set[str] = set()
+        """Tensors computed from constants alone."""
+        for node in graph.nodes:
+            self._node(node)
+
+    def stored(self, key: str) -> bool:
+        """Whether the file itself holds the value, so that it can be edited."""
+        producer = self.graph.producers.get(key)
+        return key in self.graph.constants and (producer is None or producer.is_op("Constant"))
+
+    def constant(self, key: str) -> bool:
+        """Whether a tensor is stored or computed from stored ones alone."""
+        return key in self.graph.constants or key in self.derived
+
+    def consumers(self, key: str) -> Iterator[tuple[Node, int]]:
+        """Nodes and inputs that read a tensor."""
+        for node in self.graph.consumers.get(key, ()):
+            yield from ((node, position) for position, name in enumerate(node.inputs) if name == key)
+
+    def handed_out(self, key: str) -> bool:
+        """Whether a constant is an output of the model or of a subgraph, where its name cannot change."""
+        bodies = (body for node in self.graph.consumers.get(key, ()) for body in node.bodies)
+        return key in self.graph.outputs or any(key in body.outputs for body in bodies)
+
+    def _node(self, node: Node) -> None:
+        for position, key in enumerate(node.inputs):
+            if key and self.stored(key):
+                axes = self._axes(node, position, key)
+                self.by_key.setdefault(key, {})[node.index, position] = axes
+                for leaf in (leaf for axis in axes for leaf in leaves(axis)):
+                    self.by_leaf.setdefault(leaf, {})[key] = None
+        given = [key for key in node.inputs if key]
+        if given and node.op_type not in RUN_TIME_SOURCES and all(self.constant(key) for key in given):
+            self.derived.update(filter(None, node.outputs))
+
+    def _axes(self, node: Node, position: int, key: str) -> Axes:
+        """Axes of one use: a vector has its own for each, anything else the same for all."""
+        own = self.dimensions.input_axes(node.index, position)
+        if own is not None:
+            return own
+        vector = sum(size != 1 for size in self.graph.constants[key].shape) <= 1
+        return () if vector else self.dimensions.axes(key) or ()

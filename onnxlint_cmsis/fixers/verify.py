@@ -1,0 +1,175 @@
+"""Prove that two models compute the same, and look at values inside one.
+
+The default level of ONNX Runtime decides, since it is what people run: there, Q/DQ around a layer become an integer
+kernel, and integers have to agree bit for bit. With optimisation off they have to as well, unless the model quantizes
+what it computed in float: a sum of floats taken in another order differs in its last bit, and a value on the border
+between two steps may then go the other way, which says nothing about the integers that a device computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.fixers.branches import UnreachedError, changed_branches, unreached, with_outputs
+from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
+from onnxlint_cmsis.fixers.feeds import Feed, Setting, feed, settings
+from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
+from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
+from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
+from onnxlint_cmsis.fixers.statics import static_reason
+from onnxlint_cmsis.onnx_graph.walk import all_nodes
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+PROBE = 4
+"""Inputs with which a setting is tried: zeros, both ends, and a mixture."""
+MORE_SETTINGS = 2
+"""Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
+
+
+class Proof(NamedTuple):
+    """What came of comparing two models."""
+
+    equal: bool
+    """Whether the second may take the first one's place."""
+    reason: str
+    """Why not, empty where it may."""
+    ran: bool
+    """Whether ONNX Runtime could run the first model at all; if not, nothing is said of the second."""
+    differences: tuple[Difference, ...]
+    """Each output of the model, in order, at the default level."""
+    inputs: int
+    """Inputs tried."""
+
+
+def prove(  # noqa: PLR0913
+    before: bytes | Path,
+    after: bytes | Path,
+    *,
+    seed: int = 0,
+    inputs: int = 16,
+    input_shapes: InputShapes | None = None,
+    beside: Path | None = None,
+) -> Proof:
+    """Compare a model with the one that is to replace it.
+
+    onnx.checker and shape inference say of the second what they say of the first; inputs and outputs keep names,
+    types, shapes and order; in ONNX Runtime integers are equal bit for bit, floats differ by at most
+    `compare.TOLERANCE` of the output's range. `beside` is a file in whose folder external data of models given as
+    bytes lie. Raises NotAppliedError for external data that cannot be read, OSError for files.
+    """
+    from onnx import ModelProto
+
+    old, new = whole(before, beside), whole(after, beside if isinstance(before, bytes) else before)
+    model = ModelProto.FromString(old)
+    try:
+        runner = _Runner(model, old, seed, input_shapes or {})
+    except (UnfedError, RuntimeRefusalError) as error:
+        return Proof(False, f"ONNX Runtime cannot run the model as it is: {error}", False, (), 0)
+    reason = static_reason(old, new) or runner.unreached(new, inputs)
+    if reason:
+        return Proof(False, reason, True, (), 0)
+    return runner.compare(new, inputs)
+
+
+def observe(
+    model: bytes | Path, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
+) -> dict[str, Array]:
+    """Run-time values of named tensors of the main graph for one random input, with optimisation off.
+
+    Empty where the model does not run; names that are no tensors of the main graph are left out.
+    """
+    from onnx import ModelProto
+
+    parsed = ModelProto.FromString(whole(model))
+    made = {name for node in parsed.graph.node for name in node.output if name}
+    chosen = [name for name in dict.fromkeys(names) if name in made]
+    try:
+        runner = _Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, level=Level.NONE)
+        values = runner.first.run(feed(runner.inputs, runner.settings[0], 4, seed), chosen) if chosen else []
+    except (UnfedError, RuntimeRefusalError, NotAppliedError):
+        return {}
+    return dict(zip(chosen, values, strict=True))
+
+
+class _Runner:
+    """The first model, with inputs that it runs on."""
+
+    def __init__(self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Level = Level.DEFAULT):
+        self.data = data
+        self.seed = seed
+        self.model = model
+        self.inputs: list[Input] = model_inputs(model, shapes)
+        self.first = Session(data, level)
+        self.settings = self._settings()
+
+    def compare(self, new: bytes, count: int) -> Proof:
+        """Both models on the same inputs, at every level that says something."""
+        tried = 0
+        differences: tuple[Difference, ...] = ()
+        for level in (Level.DEFAULT, Level.NONE):
+            if level is Level.NONE and _quantizes_floats(self.model):
+                continue
+            try:
+                sessions = Session(self.data, level), Session(new, level)
+                found, tried = self._run(sessions, count)
+            except RuntimeRefusalError as error:
+                return Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried)
+            differences = differences or found.differences()
+            reason = found.reason()
+            if reason:
+                return Proof(False, f"{reason} ({level.value})", True, found.differences(), tried)
+        return Proof(True, "", True, differences, tried)
+
+    def unreached(self, new: bytes, count: int) -> str:
+        """What of the change no input reaches, empty where all is."""
+        try:
+            branches = changed_branches(self.model.graph, type(self.model).FromString(new).graph)
+            node = unreached(self.model, branches, self._feeds(count))
+        except (UnreachedError, RuntimeRefusalError) as error:
+            return f"{error}; whether it is ever run is not known"
+        return f"no input leads into the changed branch of {node}" if node else ""
+
+    def _feeds(self, count: int) -> Iterator[Feed]:
+        for number, setting in self._numbers(count):
+            yield feed(self.inputs, setting, number, self.seed)
+
+    def _numbers(self, count: int) -> Iterator[tuple[int, Setting]]:
+        """All inputs with the first setting, a few with the others."""
+        for place, setting in enumerate(self.settings):
+            for number in range(min(count, PROBE) if place else count):
+                yield number, setting
+
+    def _run(self, sessions: tuple[Session, Session], count: int) -> tuple[Comparison, int]:
+        found = Comparison(sessions[0].outputs, unit_outputs(self.model))
+        for values in self._feeds(count):
+            found.add(sessions[0].run(values), sessions[1].run(values))
+        return found, sum(1 for _ in self._numbers(count))
+
+    def _settings(self) -> list[Setting]:
+        """Settings with which the model runs; raises what it said to the first where there is none."""
+        found: list[Setting] = []
+        refusals: list[RuntimeRefusalError] = []
+        for setting in settings(self.inputs):
+            if found and setting.wide != found[0].wide:
+                continue
+            try:
+                for number in range(PROBE):
+                    self.first.run(feed(self.inputs, setting, number, self.seed))
+            except RuntimeRefusalError as error:
+                refusals.append(error)
+                continue
+            found.append(setting)
+            if len(found) == MORE_SETTINGS:
+                break
+        if not found:
+            raise refusals[0]
+        return found
+
+
+def _quantizes_floats(model: ModelProto) -> bool:
+    names = {node.op_type for node in all_nodes(model)}
+    return "QuantizeLinear" in names or "DynamicQuantizeLinear" in names
