@@ -481,14 +481,25 @@ OTHERS += ("qlinear_sum", "qlinear_curve", "qlinear_pool", "qlinear_concat", "in
 OTHERS += ("global_pool", "upscale", "concat", "split", "slice", "pad", "flatten", "shuffle", "blocks")
 STEPS = 4 * LAYERS + OTHERS
 """Methods that add something to a model; layers come up more often."""
+INTEGER_STEPS = (
+    "quantize",
+    "qdq_conv",
+    "qlinear_conv",
+    "conv_integer",
+    "tower",
+    "qdq_matmul",
+    "qgemm",
+    "integer_flatten",
+)
+"""Those whose biases take constants exactly."""
 
 
 @st.composite
-def random_models(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+def random_models(draw: st.DrawFn, steps: tuple[str, ...] = STEPS) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """A model, and an input for it."""
     made = RandomLanes(draw)
     for _ in range(made.number(3, 24)):
-        getattr(made, draw(st.sampled_from(STEPS)))()
+        getattr(made, draw(st.sampled_from(steps)))()
     outputs = [made.close() for _ in range(made.number(1, 2))]
     if made.integers and made.coin() and made.integers[-1].name != "x":
         outputs.append(made.integers[-1].name)

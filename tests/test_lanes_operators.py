@@ -350,3 +350,63 @@ def test_an_unknown_operator_reads_everything() -> None:
     sorted_values = build.op("TopK", data, build.ints(1), axis=3, out=2)
     one = checked(build, head(build, data, 3), sorted_values[0])
     assert 0 not in lanes_of(one, data).unread
+
+
+def test_an_axis_scaled_without_changing_its_size_is_computed_anew() -> None:
+    build, data = stem((0, 2, 3), (0,))
+    edge = build.op("Pad", data, build.ints(0, 0, 0, 1, 0, 0, 0, 0), build.const(1, np.float32))
+    scales = build.const([1, 1, 1, 1.1], np.float32)
+    data = build.op("Resize", edge, "", scales, name="resize", mode="nearest")
+    one = checked(build, head(build, data, 3))
+    assert np.isnan(constants(one, data)).all()
+
+
+def test_constants_multiplied_with_each_other_need_every_lane() -> None:
+    build = Builder()
+    inner = build.const(np.array([[1.0, 0, 2], [3, 0, 4]]), np.float32)
+    outer = build.op("MatMul", inner, build.const(np.ones((3, 2)), np.float32))
+    data = build.op("MatMul", build.input("x", 2, 2), inner, name="stem")
+    one = checked(build, build.op("MatMul", data, build.const(np.ones((3, 2)), np.float32)), outer)
+    assert lanes_of(one, data)[1:4] == ((0, 1, 2), (), ())
+
+
+def test_nodes_out_of_order_say_nothing() -> None:
+    build, data = stem((0, 2, 3), (0,))
+    model = build.model(head(build, build.op("Relu", data), 3))
+    first = model.graph.node[0]
+    model.graph.node.append(first)
+    del model.graph.node[0]
+    one = analysed(model)
+    assert all(not (lanes.exact or lanes.unsafe) for lanes in one.lanes.classes.values())
+
+
+def test_clipping_without_limits_and_casting() -> None:
+    build, data = stem((1.5, -2.5, 3), (0, 1))
+    clipped = build.op("Clip", data, name="clip")
+    whole = build.op("Cast", clipped, name="whole", to=TensorProto.INT32)
+    real = build.op("Cast", whole, name="real", to=TensorProto.FLOAT)
+    one = checked(build, head(build, real, 3))
+    same(constants(one, clipped), [1.5, -2.5, NAN])
+    same(constants(one, real), [1, -2, NAN])
+
+
+def test_a_bias_that_would_overflow_takes_nothing() -> None:
+    build = Builder()
+    weights = np.zeros((2, 2, 1, 1))
+    weights[1] = 1
+    made = build.input("x", 1, 2, 4, 4, elem_type=TensorProto.INT8)
+    given = [build.const(0.1, np.float32), build.const(0, np.int8)]
+    for name, bias in (("stem", [1000, 0]), ("head", [2**31 - 1, 0])):
+        inputs = [made, *given, build.const(weights if name == "stem" else weights + 1, np.int8), *given, *given]
+        made = build.op("QLinearConv", *inputs, build.const(bias, np.int32), name=name)
+    one = analysed(build.model(made))
+    assert constants(one, "stem_0")[0] == 100
+    assert lanes_of(one, "stem_0")[1:4] == ((0, 1), (), ())
+
+
+def test_shapes_that_contradict_each_other_say_nothing() -> None:
+    build, data = stem((0, 2, 3), (0,))
+    model = build.model(head(build, data, 3))
+    model.graph.initializer[1].dims[0] = 2
+    model.graph.initializer[1].raw_data = bytes(8)
+    assert np.isnan(constants(analysed(model), data)).all()

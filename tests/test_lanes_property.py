@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lanes_checks import analysed, check_constants, check_removal, check_unread
-from lanes_random import random_models
+from lanes_random import INTEGER_STEPS, random_models
 
 Drawn = tuple[onnx.ModelProto, dict[str, np.ndarray]]
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -39,3 +39,11 @@ def test_lanes_that_may_go_change_no_output(drawn: Drawn, data: st.DataObject) -
     removed = {leaf: chosen for leaf, chosen in removed.items() if chosen}
     if removed:
         check_removal(one, removed, drawn[1])
+
+
+@RELAXED
+@given(random_models(INTEGER_STEPS))
+def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
+    one = analysed(drawn[0])
+    removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}
+    check_removal(one, removed, drawn[1])

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot, factor_scales
+from onnxlint_cmsis.dims.lanes.facts import real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.bias import FactorScales
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Floats, Known, Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 LIMIT = 2.0**31 - 1
@@ -62,8 +63,7 @@ def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> 
     if not weighted.real:
         return weighted.taps.sum(axis=3) * values[:, None, :], np.ones(values.shape, bool)
     node = graph.nodes[weighted.node]
-    beta = node.attributes.get("beta", 1.0)
-    factor = weighted.factor / (float(beta) if isinstance(beta, int | float) else np.nan)
+    factor = weighted.factor / real_attribute(node, "beta", 1.0)
     added = weighted.taps.sum(axis=3) * values[:, None, :] * factor
     if slot.kind == FLOAT:
         return added, np.zeros(values.shape, bool)

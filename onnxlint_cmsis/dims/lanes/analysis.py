@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.dims.axes import leaves
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.backward import Backward, Masks, needed_columns
 from onnxlint_cmsis.dims.lanes.cells import any_lane
@@ -15,13 +16,14 @@ from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
 from onnxlint_cmsis.dims.lanes.known import along, anywhere
 from onnxlint_cmsis.dims.lanes.result import ClassLanes, Lanes, Reader
+from onnxlint_cmsis.dims.lanes.sums import SUMS
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.onnx_graph.graph import Graph
 
@@ -40,7 +42,9 @@ def analyse_lanes(
     analysis said before: they count as live.
     """
     facts = Facts(graph, read, disproved)
-    sums = forward(facts) if _in_order(graph) else {}
+    if not _in_order(graph):
+        return Lanes({one.id: ClassLanes(one.id, tuple(range(one.size))) for one in dimensions.classes}, facts, {})
+    sums = forward(facts)
     asked = Backward(facts, sums)
     readers = {
         index: reader
@@ -85,6 +89,7 @@ class _Questions:
     def __init__(self, facts: Facts, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
         self.facts = facts
         self.dimensions = dimensions
+        self.kept = _contracted_constants(facts, dimensions)
         self.questions: tuple[Callable[[str, int], Mask], ...] = (
             lru_cache(None)(lambda name, place: _mask(read, name, place)),
             lru_cache(None)(lambda name, place: _mask(exact, name, place)),
@@ -95,7 +100,7 @@ class _Questions:
     def lanes_of(self, one: DimensionClass) -> ClassLanes:
         """Lanes of one class."""
         read, exact, unsafe, varying = (self._anywhere(one, question) for question in self.questions)
-        if one.freedom is Freedom.LOCKED:
+        if one.freedom is Freedom.LOCKED or one.id in self.kept:
             exact = unsafe = np.ones(one.size, bool)
         elif unsafe.all():
             exact = unsafe
@@ -118,6 +123,17 @@ class _Questions:
     def _live(self, name: str, place: int) -> Mask:
         known = self.facts.known(name)
         return np.ones(1, bool) if known is None else along(known, place).live
+
+
+def _contracted_constants(facts: Facts, dimensions: Dimensions) -> set[int]:
+    """Leaves of constants that are multiplied with each other, of which every lane counts."""
+    found: set[int] = set()
+    for node in facts.graph.nodes:
+        if (node.domain, node.op_type) in SUMS and all(facts.is_constant(name) for name in node.inputs if name):
+            for position, name in enumerate(node.inputs):
+                for axis in dimensions.input_axes(node.index, position) or dimensions.axes(name) or ():
+                    found.update(leaves(axis))
+    return found
 
 
 def _mask(masks: Masks, name: str, place: int) -> Mask:

@@ -10,11 +10,12 @@ import numpy as np
 from onnxlint_cmsis.dims.lanes import elementwise, joining, pooling
 from onnxlint_cmsis.dims.lanes.facts import Facts, has
 from onnxlint_cmsis.dims.lanes.known import anywhere, reduced
-from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of, regrouped
+from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of
+from onnxlint_cmsis.dims.lanes.regrouping import regrouped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.sums import Weighted
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Node
 
 Masks = dict[str, "Mask"]
@@ -50,7 +51,10 @@ class Backward:
             for body in node.bodies:
                 self._need_all(body.outputs)
         for node in reversed(facts.graph.nodes):
-            self._node(node)
+            try:
+                self._node(node)
+            except (ValueError, IndexError):  # shapes that contradict each other
+                self._need_all(node.inputs)
 
     def _node(self, node: Node) -> None:
         weighted = self.sums.get(node.index)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.dims.lanes.curves import CURVES, bent
+from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known
 
 if TYPE_CHECKING:
@@ -19,87 +20,10 @@ Forward = Callable[["Node", Facts], "Known | None"]
 """What is known of a node's first output; None where nothing is."""
 
 
-class Curve(NamedTuple):
-    """A function of one variable."""
-
-    value: Callable[[Floats, Node], Floats]
-    """The function; its node has the parameters."""
-    rounds: float = 0.0
-    """Relative and absolute error that an implementation may have, in units of `SLACK`."""
-    steep: float = 0.0
-    """Greatest slope, for functions that do not keep the order of their arguments."""
-
-
 def curve(node: Node, facts: Facts) -> Known | None:
     """Any function of `CURVES`."""
     known = facts.input(node, 0)
     return None if known is None else bent(known, CURVES[node.op_type], node)
-
-
-def bent(known: Known, curve_: Curve, node: Node) -> Known:
-    """A function of one variable on bounds."""
-    made = known.map(lambda bound: curve_.value(bound, node))
-    if curve_.steep and made.low is not made.high:
-        made = Known(np.minimum(made.low, made.high), np.maximum(made.low, made.high))
-        made = made.widened(curve_.steep * (known.high - known.low))
-    if not curve_.rounds:
-        return made
-    return made.widened(curve_.rounds * SLACK * np.where(made.zero & known.zero, 0, 1 + np.abs(made.low)))
-
-
-def _real(node: Node, name: str, default: float) -> float:
-    value = node.attributes.get(name, default)
-    return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _sigmoid(x: Floats, _node: Node) -> Floats:
-    made: Floats = 1 / (1 + np.exp(-x))
-    return made
-
-
-def _hard_sigmoid(x: Floats, node: Node) -> Floats:
-    return np.minimum(np.maximum(_real(node, "alpha", 0.2) * x + _real(node, "beta", 0.5), 0), 1)
-
-
-def _leaky(x: Floats, node: Node) -> Floats:
-    return np.where(x < 0, x * _real(node, "alpha", 0.01), x)
-
-
-def _elu(x: Floats, node: Node) -> Floats:
-    return np.where(x < 0, _real(node, "alpha", 1.0) * np.expm1(np.minimum(x, 0)), x)
-
-
-def _erf(x: Floats, _node: Node) -> Floats:
-    return np.array([math.erf(value) for value in x.flat]).reshape(x.shape)
-
-
-def _gelu(x: Floats, node: Node) -> Floats:
-    tanh = node.text("approximate", "none") == "tanh"
-    bend = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if tanh else _erf(x / math.sqrt(2), node)
-    made: Floats = 0.5 * x * (1 + bend)
-    return made
-
-
-CURVES: dict[str, Curve] = {
-    "Abs": Curve(lambda x, _: np.abs(x), steep=1),
-    "Ceil": Curve(lambda x, _: np.ceil(x)),
-    "Elu": Curve(_elu, 4, steep=10),
-    "Erf": Curve(_erf, 4),
-    "Exp": Curve(lambda x, _: np.exp(x), 4),
-    "Floor": Curve(lambda x, _: np.floor(x)),
-    "Gelu": Curve(_gelu, 8, steep=2),
-    "HardSigmoid": Curve(_hard_sigmoid, 1, steep=10),
-    "HardSwish": Curve(lambda x, _: x * np.clip(x / 6 + 0.5, 0, 1), 4, steep=2),
-    "LeakyRelu": Curve(_leaky, 1, steep=10),
-    "Neg": Curve(lambda x, _: -x, steep=1),
-    "Relu": Curve(lambda x, _: np.maximum(x, 0)),
-    "Round": Curve(lambda x, _: np.rint(x)),
-    "Sigmoid": Curve(_sigmoid, 4),
-    "Softplus": Curve(lambda x, _: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0), 4),
-    "Softsign": Curve(lambda x, _: x / (1 + np.abs(x)), 4),
-    "Tanh": Curve(lambda x, _: np.tanh(x), 4),
-}
-"""Functions of one variable, by operator. Those without `steep` never fall."""
 
 
 def same(node: Node, facts: Facts) -> Known | None:
@@ -110,11 +34,11 @@ def same(node: Node, facts: Facts) -> Known | None:
 def clip(node: Node, facts: Facts) -> Known | None:
     """Limits from attributes or from inputs 1 and 2."""
     known = facts.input(node, 0)
-    low = facts.scalar(node, 1, _real(node, "min", -math.inf))
-    high = facts.scalar(node, 2, _real(node, "max", math.inf))
-    return (
-        None if known is None or math.isnan(low + high) else known.map(lambda x: np.minimum(np.maximum(x, low), high))
-    )
+    low = facts.scalar(node, 1, real_attribute(node, "min", -math.inf))
+    high = facts.scalar(node, 2, real_attribute(node, "max", math.inf))
+    if known is None or math.isnan(low) or math.isnan(high):
+        return None
+    return known.map(lambda x: np.minimum(np.maximum(x, low), high))
 
 
 def cast(node: Node, facts: Facts) -> Known | None:
@@ -123,11 +47,12 @@ def cast(node: Node, facts: Facts) -> Known | None:
     target = facts.elem_type(node.outputs[0])
     if known is None or target == "bool":
         return None
-    if target in ("float32", "float64"):
-        return known.only((np.abs(known.low) < 2**24) | (facts.elem_type(node.inputs[0]) == target))
-    if "int" not in facts.elem_type(node.inputs[0]):
+    source = facts.elem_type(node.inputs[0])
+    if "int" in source:
+        return known if "int" in target else known.only(np.abs(known.low) < 2**24)
+    if "int" in target:
         return known.map(np.trunc)
-    return known
+    return known if source == target else known.widened(np.where(known.zero, 0, SLACK * np.abs(known.low)))
 
 
 def dropout(node: Node, facts: Facts) -> Known | None:

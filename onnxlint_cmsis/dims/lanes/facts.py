@@ -20,6 +20,8 @@ EXACT_INT = 2.0**53
 """Integers from here on do not fit a float64."""
 FULL_FLOATS = ("float32", "float64")
 """Real types whose arithmetic is followed; of the shorter ones only zeros are."""
+WIDE = 2.0**-6
+"""Bounds further apart than this share of their size do not tell a value."""
 RANGES = {
     **{f"int{bits}": (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1) for bits in (4, 8, 16, 32)},
     **{f"uint{bits}": (0.0, 2.0**bits - 1) for bits in (4, 8, 16, 32)},
@@ -106,12 +108,8 @@ class Facts:
         """Keep what follows for an output, as far as its shape and type allow it."""
         name = node.outputs[position]
         shape = self.shape(name)
-        if shape is None or known is None or not _fits(known, shape) or name in self._known:
-            self._known[name] = all_live(len(shape or ()))
-            if shape is None:
-                del self._known[name]
-            return
-        self._known[name] = self._without_disproved(name, _storable(known, self.elem_type(name)), shape)
+        if shape is not None and known is not None and _fits(known, shape):
+            self._known[name] = self._without_disproved(name, _storable(known, self.elem_type(name)), shape)
 
     def derive(self, node: Node) -> None:
         """Note that a node computes with constants alone, where it does."""
@@ -142,6 +140,12 @@ def has(node: Node, position: int) -> bool:
     return position < len(node.inputs) and bool(node.inputs[position])
 
 
+def real_attribute(node: Node, name: str, default: float) -> float:
+    """A number among a node's attributes, NaN where it is none."""
+    value = node.attributes.get(name, default)
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
 def _fits(known: Known, shape: tuple[Size, ...]) -> bool:
     """Whether every axis is as long as the model says, or not spread out."""
     sizes = known.low.shape
@@ -154,6 +158,7 @@ def _storable(known: Known, elem_type: str) -> Known:
         return known.only(known.zero)
     low, high = RANGES[elem_type]
     fine = (known.low >= low) & (known.high <= high)
+    fine &= known.high - known.low <= WIDE * (np.abs(known.low) + np.abs(known.high))
     if elem_type not in FULL_FLOATS:
         fine &= known.low == known.high
     return known if known.low is known.high and fine.all() else known.only(fine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,13 @@ import numpy as np
 from onnxlint_cmsis.dims.lanes import elementwise, joining, pooling, quantized
 from onnxlint_cmsis.dims.lanes.layers import layer
 from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of
-from onnxlint_cmsis.dims.lanes.sums import SUMS, Weighted, weighted_of
+from onnxlint_cmsis.dims.lanes.sums import SUMS, weighted_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.elementwise import Forward
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Known
+    from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.onnx_graph.graph import Node
 
 FORWARD: dict[tuple[str, str], Forward] = {
@@ -32,19 +34,23 @@ def forward(facts: Facts) -> dict[int, Weighted]:
     found: dict[int, Weighted] = {}
     with np.errstate(all="ignore"):
         for node in facts.graph.nodes:
-            if all(name in facts.graph.constants for name in node.outputs if name):
-                continue
-            if (node.domain, node.op_type) in SUMS and _complete(node):
-                weighted = weighted_of(node, facts)
-                if weighted is not None:
-                    found[node.index] = weighted
-                    facts.learn(node, 0, layer(node, facts, weighted))
-            elif _complete(node):
-                for position, name in enumerate(node.outputs):
-                    if name:
-                        facts.learn(node, position, _value(node, facts, position))
+            if _complete(node) and not all(name in facts.graph.constants for name in node.outputs if name):
+                with suppress(ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
+                    _node(node, facts, found)
             facts.derive(node)
     return found
+
+
+def _node(node: Node, facts: Facts, sums: dict[int, Weighted]) -> None:
+    if (node.domain, node.op_type) not in SUMS:
+        for position, name in enumerate(node.outputs):
+            if name:
+                facts.learn(node, position, _value(node, facts, position))
+        return
+    weighted = weighted_of(node, facts)
+    if weighted is not None:
+        facts.learn(node, 0, layer(node, facts, weighted))
+        sums[node.index] = weighted
 
 
 def _complete(node: Node) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import Known
 from onnxlint_cmsis.dims.lanes.quantized import real_input, requantized
 
@@ -94,7 +94,7 @@ def pads_of(node: Node, facts: Facts) -> list[tuple[int, int]] | None:
 def pad(node: Node, facts: Facts) -> Known | None:
     """A constant around; along an axis that is not spread out, only what equals the constant stays one value."""
     known, pads = facts.input(node, 0), pads_of(node, facts)
-    value = facts.scalar(node, 2, float(node.attributes.get("value", 0.0)))  # type: ignore[arg-type]
+    value = facts.scalar(node, 2, real_attribute(node, "value", 0.0))
     shape = facts.shape(node.inputs[0])
     if known is None or pads is None or shape is None or node.text("mode", "constant") != "constant":
         return None

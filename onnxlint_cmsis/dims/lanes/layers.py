@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.elementwise import CURVES, add, bent
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.dims.lanes.curves import CURVES, bent
+from onnxlint_cmsis.dims.lanes.elementwise import add
+from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, lay
 from onnxlint_cmsis.dims.lanes.quantized import requantized
-from onnxlint_cmsis.dims.lanes.sums import GEMMS, Weighted, sums
+from onnxlint_cmsis.dims.lanes.sums import GEMMS
+from onnxlint_cmsis.dims.lanes.weighted import Weighted, sums
 from onnxlint_cmsis.dims.scales import is_dequantize
 
 if TYPE_CHECKING:
@@ -68,8 +70,7 @@ def _placed(node: Node, bias: Known, made: Known, weighted: Weighted) -> Known:
     """The bias as it meets the result: along the channels, or for Gemm broadcast and times beta."""
     if node.op_type not in GEMMS:
         return lay(bias, weighted.made, made.low.ndim) if bias.low.ndim == 1 else bias
-    beta = node.attributes.get("beta", 1.0)
-    factor = float(beta) if isinstance(beta, int | float) else np.nan
+    factor = real_attribute(node, "beta", 1.0)
     bounds = bias.low * factor, bias.high * factor
     return Known(np.minimum(*bounds), np.maximum(*bounds))
 
@@ -83,8 +84,7 @@ def _quantized(node: Node, facts: Facts, weighted: Weighted, total: Known) -> Kn
             return None
         total = total.map(lambda bound: bound + added.low.reshape(-1))
     rank = len(facts.shape(node.outputs[0]) or ())
-    alpha = node.attributes.get("alpha", 1.0)
-    unit = _unit(node, facts, weighted, scales) * (float(alpha) if isinstance(alpha, int | float) else np.nan)
+    unit = _unit(node, facts, weighted, scales) * real_attribute(node, "alpha", 1.0)
     real = lay(_wrapping(total).map(lambda bound: bound * unit), weighted.made, rank)
     if not has(node, result):
         return real.widened(np.where(real.zero, 0, SLACK * np.abs(real.low)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.dims.lanes.facts import Facts, has, real_attribute
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known, level
 from onnxlint_cmsis.dims.lanes.quantized import real_input, requantized
 
@@ -123,23 +123,34 @@ def resize(node: Node, facts: Facts) -> Known | None:
 
 def resized_axes(node: Node, facts: Facts) -> list[int] | None:
     """Axes whose elements Resize computes anew; None where values from elsewhere may come in."""
-    before = facts.shape(node.inputs[0]) if has(node, 0) else None
-    after = facts.shape(node.outputs[0])
+    before, after, scales = facts.shape(node.inputs[0]), facts.shape(node.outputs[0]), _scales(node, facts)
     odd = node.text("coordinate_transformation_mode").startswith("tf_") or "keep_aspect_ratio_policy" in node.attributes
-    if before is None or after is None or len(before) != len(after) or odd:
+    if before is None or after is None or scales is None or len(before) != len(after) or odd:
         return None
-    return [axis for axis, (old, new) in enumerate(zip(before, after, strict=True)) if old != new or old is None]
+    return [axis for axis, old in enumerate(before) if old is None or old != after[axis] or scales.get(axis, 1.0) != 1]
+
+
+def _scales(node: Node, facts: Facts) -> dict[int, float] | None:
+    """Scale of each axis that has one, which may be other than 1 though the size stays; None where not known."""
+    given = node.attributes.get("scales")
+    position = 2 if node.op_type == "Resize" and node.opset >= 11 else 1
+    if given is None and has(node, position):
+        constant = facts.graph.constants.get(node.inputs[position])
+        given = None if constant is None or constant.overridable else constant.values()
+        if given is None:
+            return None
+    numbers = [float(number) for number in given] if isinstance(given, tuple) else []
+    return dict(zip(node.ints("axes") or range(len(numbers)), numbers, strict=False))
 
 
 def batch_normalization(node: Node, facts: Facts) -> Known | None:
     """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
     known = facts.input(node, 0)
-    if known is None or known.low.ndim < 2 or any(node.outputs[1:]) or node.int("training_mode"):
+    if known is None or known.low.ndim < 2 or node.opset < 7 or any(node.outputs[1:]) or node.int("training_mode"):
         return None
     shape = [-1 if axis == 1 else 1 for axis in range(known.low.ndim)]
     scale, bias, mean, variance = (facts.vector(node, place, np.nan).reshape(shape) for place in range(1, 5))
-    epsilon = node.attributes.get("epsilon", 1e-5)
-    factor = scale / np.sqrt(variance + (float(epsilon) if isinstance(epsilon, int | float) else np.nan))
+    factor = scale / np.sqrt(variance + real_attribute(node, "epsilon", 1e-5))
     bounds = [(bound - mean) * factor + bias for bound in (known.low, known.high)]
     margin = 4 * SLACK * (np.abs(known.low * factor) + np.abs(mean * factor) + np.abs(bias))
     return Known(np.minimum(*bounds), np.maximum(*bounds)).widened(margin)

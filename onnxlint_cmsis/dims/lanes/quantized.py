@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.dims.lanes import elementwise
+from onnxlint_cmsis.dims.lanes.curves import CURVES, bent
 from onnxlint_cmsis.dims.lanes.facts import RANGES, Facts
 from onnxlint_cmsis.dims.lanes.known import SLACK, Known
 
@@ -93,7 +94,7 @@ def _curve(op_type: str) -> elementwise.Forward:
         known = real_input(node, facts, 0)
         if known is None:
             return None
-        return requantized(_unsure(elementwise.bent(known, elementwise.CURVES[op_type], node)), node, facts, 3)
+        return requantized(_unsure(bent(known, CURVES[op_type], node)), node, facts, 3)
 
     return forward
 

@@ -30,13 +30,13 @@ class ClassLanes(NamedTuple):
     """`DimensionClass.id`."""
     live: tuple[int, ...]
     """Lanes that have to stay; never empty, and all of them where the class is locked."""
-    exact: tuple[int, ...]
+    exact: tuple[int, ...] = ()
     """Lanes that may go, any number of them, with every output as it was."""
-    unsafe: tuple[int, ...]
+    unsafe: tuple[int, ...] = ()
     """Lanes that may go only if a bias takes their constant up to rounding."""
-    constants: tuple[int, ...]
+    constants: tuple[int, ...] = ()
     """Lanes that hold one value for every input wherever that matters; of locked classes too."""
-    unread: tuple[int, ...]
+    unread: tuple[int, ...] = ()
     """Lanes whose value nobody uses; of locked classes too, and none of `constants`."""
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products in one form: groups of rows that sum over columns."""
+"""Convolutions and matrix products, operator by operator, as groups of rows that sum over columns."""
 
 from __future__ import annotations
 
@@ -7,79 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.facts import Facts
-from onnxlint_cmsis.dims.lanes.known import SLACK, Known, along, exactly
+from onnxlint_cmsis.dims.lanes.facts import Facts, real_attribute
+from onnxlint_cmsis.dims.lanes.weighted import Weighted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats, Mask
     from onnxlint_cmsis.onnx_graph.graph import Node
-
-
-class Weighted(NamedTuple):
-    """A node that sums its data along one axis with constant weights."""
-
-    node: int
-    """`Node.index`."""
-    data: int
-    """Input that holds the data."""
-    weights: int
-    """Input that holds the weights."""
-    axis: int
-    """Axis of the data that is summed, [groups x columns] long."""
-    made: int
-    """Axis of the result, [groups x rows] long, both counted from the front."""
-    mixing: bool
-    """Whether the result has other channels than the data; False for a depthwise convolution."""
-    plain: bool
-    """Whether every element of the result sees all taps, so that a constant gives one value everywhere."""
-    zero: Floats
-    """Zero-point of the data."""
-    taps: Floats
-    """Weights less their zero-point, [groups, rows, columns, taps]; NaN where not known."""
-    touched: Mask
-    """Which rows read which columns, [groups, rows, columns]."""
-    slack: Floats | None
-    """Rounding of the weights themselves, of the shape of `taps`, where they are not exact."""
-    real: bool
-    """Whether the sum is computed in float."""
-    factor: float = 1.0
-    """Number the sum is multiplied by before the bias is added."""
-
-    def columns(self, data: Known) -> Known:
-        """Constants along the summed axis less the zero-point, [groups, columns]; live where not one value."""
-        line = along(data, self.axis)
-        shape = self.taps.shape[0], self.taps.shape[2]
-        return line.map(lambda bound: np.broadcast_to(bound - self.zero, shape[0] * shape[1]).reshape(shape))
-
-
-TERMS = 16
-"""Terms after which the rounding of a float32 sum can exceed `SLACK` of their sizes."""
-
-
-def sums(weighted: Weighted, columns: Known) -> Known:
-    """Sum of each row over columns, [groups x rows]; live where a row reads what is live or differs at the borders."""
-    usable = columns.zero | (~columns.live & weighted.plain)
-    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2) & ~np.isnan(weighted.taps).any(axis=(2, 3))
-    if not fine.any():
-        return exactly(np.full(fine.size, np.nan))
-    middle = np.where(usable, (columns.low + columns.high) / 2, 0)
-    weights = np.where(np.isnan(weighted.taps), 0, weighted.taps)
-    total = _times(weights.sum(axis=3), middle)
-    made = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
-    if not weighted.real or not middle.any():
-        return made
-    spread = np.where(usable, (columns.high - columns.low) / 2, 0)
-    size = np.abs(weights).sum(axis=3)
-    terms = np.count_nonzero(middle) * weights.shape[3]
-    margin = _times(size, spread + np.abs(middle) * SLACK * (1 + terms / TERMS))
-    if weighted.slack is not None:
-        margin = margin + _times(weighted.slack.sum(axis=3), np.abs(middle) + spread)
-    return made.widened(margin.reshape(-1) * abs(weighted.factor))
-
-
-def _times(weights: Floats, columns: Floats) -> Floats:
-    made: Floats = np.matmul(weights, columns[:, :, None])[:, :, 0]
-    return made
+    from onnxlint_cmsis.types import Size
 
 
 def weighted_of(node: Node, facts: Facts) -> Weighted | None:
@@ -124,21 +58,26 @@ def _convolution(places: _Places) -> Callable[[Node, Facts], Weighted | None]:
     def rule(node: Node, facts: Facts) -> Weighted | None:
         found = _taps(facts, node, places, 0)
         group = node.int("group", 1)
-        channels = (facts.shape(node.inputs[0]) or (None, None))[1]
         if found is None or node.int("channels_last") or found[0].ndim < 3 or group < 1:
             return None
         rows, columns = found[0].shape[:2]
-        if rows % group or channels != group * columns:
+        if rows % group or _channels(facts, node) != group * columns:
             return None
         shape = group, rows // group, columns, -1
         taps, slack = found[0].reshape(shape), None if found[1] is None else found[1].reshape(shape)
         mixing, plain = group == 1 or columns > 1, not _padded(node)
         zero = _zero_point(facts, node, places)
         return Weighted(
-            node.index, 0, places.weights, 1, 1, mixing, plain, zero, taps, _touched(taps), slack, places.real
+            node.index, 0, places.weights, 1, 1, mixing, plain, zero, taps, _touched(taps, slack), slack, places.real
         )
 
     return rule
+
+
+def _channels(facts: Facts, node: Node) -> Size:
+    """Channels of the data of a convolution."""
+    shape = facts.shape(node.inputs[0])
+    return None if shape is None or len(shape) < 3 else shape[1]
 
 
 def _padded(node: Node) -> bool:
@@ -150,8 +89,9 @@ def _transposed(node: Node, facts: Facts) -> Weighted | None:
     """Weights [C, M / group, ...]; every element sees the same taps only where there is one, at stride 1."""
     found = _taps(facts, node, _Places(1), 0)
     group = node.int("group", 1)
-    channels = (facts.shape(node.inputs[0]) or (None, None))[1]
-    if found is None or found[0].ndim < 3 or group < 1 or found[0].shape[0] % group or channels != found[0].shape[0]:
+    if found is None or found[0].ndim < 3 or group < 1 or found[0].shape[0] % group:
+        return None
+    if _channels(facts, node) != found[0].shape[0]:
         return None
     columns, rows = found[0].shape[0] // group, found[0].shape[1]
 
@@ -162,7 +102,7 @@ def _transposed(node: Node, facts: Facts) -> Weighted | None:
     grown = any(node.ints("output_padding")) or "output_shape" in node.attributes
     plain = taps.shape[3] == 1 and set(node.ints("strides")) <= {1} and not _padded(node) and not grown
     mixing = group == 1 or columns > 1
-    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), taps, _touched(taps), slack, real=True)
+    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), taps, _touched(taps, slack), slack, real=True)
 
 
 def _product(left: _Places, right: _Places) -> Callable[[Node, Facts], Weighted | None]:
@@ -197,17 +137,16 @@ def _factor(node: Node, facts: Facts, places: _Places, data: int, axes: tuple[in
     if shape[axis] != found[0].shape[columns]:
         return None
     taps, slack = ordered(found[0]), None if found[1] is None else ordered(found[1])
-    factor = node.attributes.get("alpha", 1.0) if node.op_type in GEMMS and places.real else 1.0
-    number = float(factor) if isinstance(factor, int | float) else np.nan
+    number = real_attribute(node, "alpha", 1.0) if node.op_type in GEMMS and places.real else 1.0
     zero = _zero_point(facts, node, places)
-    touched = _touched(taps)
+    touched = _touched(taps, slack)
     wide = node.index, data, places.weights, axis, made
     return Weighted(*wide, True, True, zero, taps, touched, slack, places.real, number)
 
 
-def _touched(taps: Floats) -> Mask:
-    made: Mask = (taps != 0).any(axis=3)
-    return made
+def _touched(taps: Floats, slack: Floats | None) -> Mask:
+    nonzero = taps != 0 if slack is None else (taps != 0) | (slack != 0)
+    return np.asarray(nonzero.any(axis=3))
 
 
 GEMMS = ("FusedGemm", "Gemm", "QGemm")
