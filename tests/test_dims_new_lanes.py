@@ -15,7 +15,7 @@ from dims_graphs import Builder, freedom, prove
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.fills import WEIGHTS
 from onnxlint_cmsis.dims.new_lanes.curves import CURVES, curve
-from onnxlint_cmsis.dims.new_lanes.interval import Interval, NotFiniteError
+from onnxlint_cmsis.dims.new_lanes.interval import Interval, NotFiniteError, as_stored
 from onnxlint_cmsis.dims.new_lanes.layers import LAYERS
 from onnxlint_cmsis.dims.new_lanes.operators import ROWS
 from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS
@@ -243,25 +243,25 @@ def test_curves_hold_what_the_runtime_computes(op_type: str, first: float, secon
     node = load("t", data=_single(op_type)).nodes[0]
     span = Interval(min(first, second), max(first, second))
     try:
-        made = curve(span, node, 2.0**-20)
+        made = as_stored(curve(span, node, 2.0**-20), "float32")
     except NotFiniteError:
         return
     for value in (first, second):
         result = computed(op_type, value)
-        assert result in made or (max(map(abs, made)) > 3.4e38 and not math.isfinite(result)), (value, result, made)
+        assert result in made, (value, result, made)
 
 
 @given(st.sampled_from(sorted(set(PAIRS) - {"Mod"})), NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 def test_pairs_hold_what_the_runtime_computes(op_type: str, a: float, b: float, c: float, d: float) -> None:
     spans = Interval(min(a, b), max(a, b)), Interval(min(c, d), max(c, d))
     try:
-        made = PAIRS[op_type](*spans, 2.0**-20)
+        made = as_stored(PAIRS[op_type](*spans, 2.0**-20), "float32")
     except NotFiniteError:
         return
     for left in (a, b):
         for right in (c, d):
             result = computed(op_type, left, right)
-            assert result in made or (max(map(abs, made)) > 3.4e38 and not math.isfinite(result)), (left, right, made)
+            assert result in made, (left, right, made)
 
 
 def _single(op_type: str) -> bytes:

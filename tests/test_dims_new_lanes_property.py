@@ -11,6 +11,7 @@ import onnxruntime
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
 from dims_graphs import Builder
 from fix_graphs import case
@@ -164,7 +165,53 @@ class RiskyModel:
         made = self.build.op("QuantizeLinear", chosen[0], scale, zero)
         self.add(self.build.op("DequantizeLinear", made, scale, zero), chosen)
 
+    def half(self) -> None:
+        """An operator in 16 bits."""
+        chosen = self.pick()
+        made = self.build.op("Cast", chosen[0], to=TensorProto.FLOAT16)
+        number = self.build.const(self.random.choice([0.001, 0.5, 3, 300, 60000]), np.float16)
+        made = self.build.op(self.random.choice(PAIRS), made, number)
+        made = self.build.op(self.random.choice(["Exp", "Reciprocal", "Sqrt", "Relu"]), made)
+        self.add(self.build.op("Cast", made, to=TensorProto.FLOAT), chosen)
+
+    def integer_operators(self) -> None:
+        """Operators on quantized values."""
+        chosen = self.pick()
+        first, second, result = (self.scale_and_zero() for _ in range(3))
+        data = self.build.op("QuantizeLinear", chosen[0], *first)
+        operator = self.random.choice(QUANTIZED)
+        inputs = [data, *first, *result]
+        if operator in ("QLinearAdd", "QLinearMul"):
+            other = self.random.choice([one for one in self.tensors if one[1:] == chosen[1:]])
+            inputs[3:3] = [self.build.op("QuantizeLinear", other[0], *second), *second]
+        if operator == "QLinearConcat":
+            inputs = [*result, data, *first]
+        attributes = {"QLinearConcat": {"axis": 1}, "QLinearAveragePool": {"kernel_shape": [1, 1]}}.get(operator, {})
+        made = self.build.op(operator, *inputs, domain="com.microsoft", **attributes)
+        self.add(self.build.op("DequantizeLinear", made, *result), chosen)
+
+    def scale_and_zero(self) -> tuple[str, str]:
+        zero = self.build.const(self.random.randint(0, 255), np.uint8)
+        return self.build.const(self.random.uniform(0.02, 0.3), np.float32), zero
+
     # shapes
+
+    def dense(self) -> None:
+        """Means of the channels, a product, and back."""
+        name, channels, _ = self.pick()
+        rows = self.random.randint(1, 5)
+        flat = self.build.op("Flatten", self.build.op("GlobalAveragePool", name))
+        if self.random.random() < 0.5:
+            made = self.build.op("Gemm", flat, self.build.weights(channels, rows), self.build.weights(rows))
+        else:
+            made = self.build.op("MatMul", flat, self.build.weights(channels, rows))
+        self.tensors.append((self.build.op("Reshape", made, self.build.ints(1, rows, 1, 1)), rows, 1))
+
+    def product_over_the_plane(self) -> None:
+        """Channels are the rows of a matrix."""
+        name, channels, size = self.pick()
+        made = self.build.op("MatMul", name, self.build.weights(size, size))
+        self.tensors.append((made, channels, size))
 
     def join(self) -> None:
         chosen = self.pick()
@@ -231,11 +278,12 @@ PLAIN = (
     *("Softsign", "Tan", "Tanh", "ThresholdedRelu"),
 )
 RISKY = ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt")
+QUANTIZED = ("QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid")
 PAIRS = ("Add", "Div", "Max", "Min", "Mul", "Sub")
 REDUCTIONS = (
     *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceProd", "ReduceSum"),
 )
-OWN = ("model", "pick", "add", "numbers", "close")
+OWN = ("model", "pick", "add", "numbers", "close", "scale_and_zero")
 STEPS = [name for name, value in vars(RiskyModel).items() if callable(value) and name[0] != "_" and name not in OWN]
 STEPS += ["guarded", "scalar", "risky", "curve"] * 3
 
@@ -265,7 +313,12 @@ def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> 
     for scale in (1, 0, 8):
         feed = (np.random.default_rng(seed % 2**32).normal(size=(1, 3, 4, 4)) * scale).astype(np.float32)
         for level in ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL"):
-            compare(outputs(one.model, feed, level), outputs(changed, feed, level))
+            try:
+                before = outputs(one.model, feed, level)
+            except Fail:
+                event("ONNX Runtime's optimiser makes a pool of the model that it does not take")
+                continue
+            compare(before, outputs(changed, feed, level))
     event(f"{'some' if free else 'no'} class is free")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from onnxlint_cmsis.dims.context import Context
-from onnxlint_cmsis.dims.new_lanes.interval import ANY, LARGEST, Interval, NotFiniteError, range_of, text
+from onnxlint_cmsis.dims.new_lanes.interval import ANY, Interval, NotFiniteError, as_stored, text
 from onnxlint_cmsis.dims.new_lanes.lanes import NewLanes
 from onnxlint_cmsis.dims.new_lanes.layers import LAYERS
 from onnxlint_cmsis.dims.new_lanes.operators import ROWS
@@ -72,12 +71,12 @@ def _carry(node: Node, lanes: NewLanes) -> None:
     if lanes.constants.constant(node.outputs[0]):
         lanes.wanted = frozenset()
         with suppress(NotFiniteError):
-            lanes.old[node.outputs[0]] = _finite(row(node, lanes), lanes.made)
+            lanes.old[node.outputs[0]] = as_stored(row(node, lanes), lanes.made)
         lanes.wanted = wanted
     if not wanted:
         return
     try:
-        made = _finite(row(node, lanes), lanes.made)
+        made = as_stored(row(node, lanes), lanes.made)
     except NotFiniteError as problem:
         _lock(lanes, _reason(problem, lanes))
         return
@@ -89,17 +88,6 @@ def _note(node: Node, lanes: NewLanes, made: Interval) -> None:
     for name in node.outputs if node.op_type == "Split" else node.outputs[:1]:
         if name:
             lanes.found[name] = made
-
-
-def _finite(made: Interval, elem_type: str) -> Interval:
-    """The interval as its type holds it. Raises NotFiniteError where it is too large for it."""
-    if "int" in elem_type or elem_type == "bool":
-        limits = range_of(elem_type)
-        return made if limits.low <= made.low <= made.high <= limits.high else limits
-    largest = LARGEST.get(elem_type, LARGEST["float16"])
-    if any(math.isfinite(end) and abs(end) > largest for end in made):
-        raise NotFiniteError("is infinite" if made.low > largest or made.high < -largest else "may be infinite")
-    return made
 
 
 def _reason(problem: NotFiniteError, lanes: NewLanes) -> str:

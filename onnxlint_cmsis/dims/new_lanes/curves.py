@@ -231,10 +231,7 @@ CURVES: dict[str, Curve] = {
 
 
 EXACT = frozenset(
-    {
-        *("Abs", "Ceil", "Floor", "IsInf", "IsNaN", "Neg", "Not", "Relu", "Round", "Sign", "ThresholdedRelu"),
-        *("FastGelu", "Gelu", "HardSwish", "LeakyRelu", "Mish", "QuickGelu", "Swish"),
-    }
+    {"Abs", "Ceil", "Floor", "IsInf", "IsNaN", "Neg", "Not", "Relu", "Round", "Sign", "ThresholdedRelu"},
 )
 """Functions whose intervals need no margin for rounding."""
 NEVER_NEGATIVE = frozenset({"Exp", "HardSigmoid", "Sigmoid", "Softplus", "Sqrt"})

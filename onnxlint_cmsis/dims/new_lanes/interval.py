@@ -9,6 +9,8 @@ INFINITY = math.inf
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4028234e38, "float64": 1.797e308}
 """Largest finite number of each real type."""
+SMALLEST = {"float16": 6.2e-5, "bfloat16": 1.2e-38, "float32": 1.2e-38, "float64": 2.3e-308}
+"""Smallest number of full accuracy of each real type; what is smaller may become 0."""
 ROUNDING = {"float32": 2.0**-20, "float64": 2.0**-20, "float16": 2.0**-7, "bfloat16": 2.0**-5}
 """Relative error allowed to each operation: several times that of the type, for other orders and fused forms."""
 
@@ -86,6 +88,18 @@ def range_of(elem_type: str) -> Interval:
 def widened(interval: Interval, margin: float) -> Interval:
     """Ends further apart by a share of their own size; 0 stays 0."""
     return Interval(interval.low - margin * abs(interval.low), interval.high + margin * abs(interval.high))
+
+
+def as_stored(made: Interval, elem_type: str) -> Interval:
+    """The interval as its type holds it. Raises NotFiniteError where it is too large for it."""
+    if "int" in elem_type or elem_type == "bool":
+        limits = range_of(elem_type)
+        return made if limits.low <= made.low <= made.high <= limits.high else limits
+    largest = LARGEST.get(elem_type, LARGEST["float16"])
+    if any(math.isfinite(end) and abs(end) > largest for end in made):
+        raise NotFiniteError("is infinite" if made.low > largest or made.high < -largest else "may be infinite")
+    smallest = SMALLEST.get(elem_type, SMALLEST["float16"])
+    return hull(made, ZERO) if any(0 < abs(end) < smallest for end in made) else made
 
 
 def text(interval: Interval) -> str:

@@ -42,6 +42,8 @@ class NewLanes:
         """New elements of tensors that are computed."""
         self.old: dict[str, Interval] = {}
         """All elements of tensors that are computed from constants."""
+        self.decided = {layer.node: layer.decides for layer in context.layers}
+        """Dimensions that the constant weights of layers decide."""
         self._leaves: dict[str, tuple[Dimension, ...]] = {}
 
     def enter(self, node: Node) -> None:
@@ -109,12 +111,15 @@ class NewLanes:
             self._leaves[name] = tuple(leaf for axis in axes for leaf in leaves_of(axis))
         return [leaf for leaf in self._leaves[name] if not leaf.fixed]
 
+    def numbers(self, position: int) -> tuple[float, ...]:
+        """All elements of a small constant; none where they are not known."""
+        constant = self.context.graph.constants.get(self.node.inputs[position])
+        return _numbers(constant) if constant is not None and not constant.overridable else ()
+
     def _old(self, position: int) -> Interval:
         name = self.node.inputs[position]
-        constant = self.context.graph.constants.get(name)
-        if constant is not None and not constant.overridable:
-            numbers = _numbers(constant)
-            return of_numbers(numbers) if numbers else range_of(constant.elem_type)
+        if numbers := self.numbers(position):
+            return of_numbers(numbers)
         return self.old.get(name) or range_of(self.elem_type(name))
 
     def _filled(self, position: int) -> Interval:
@@ -131,16 +136,14 @@ class NewLanes:
 
 def _serving(constant: Constant) -> Interval:
     """Elements that can serve as a scale or zero-point."""
-    numbers = _numbers(constant) or ()
+    numbers = _numbers(constant)
     if "float" in constant.elem_type:
         numbers = tuple(value for value in numbers if isfinite(value) and value > 0)
     fallback = NONE_BELOW_ZERO if "float" in constant.elem_type else range_of(constant.elem_type)
     return of_numbers(numbers) if numbers else fallback
 
 
-def _numbers(constant: Constant) -> tuple[float, ...] | None:
-    """Numbers of a small constant."""
-    if prod(constant.shape) > MAX_READ:
-        return None
-    values = constant.values()
-    return None if values is None else tuple(float(value) for value in values)
+def _numbers(constant: Constant) -> tuple[float, ...]:
+    """Numbers of a small constant; none where it is larger or cannot be read."""
+    values = constant.values() if prod(constant.shape) <= MAX_READ else None
+    return tuple(float(value) for value in values or ())

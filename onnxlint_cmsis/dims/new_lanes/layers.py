@@ -61,8 +61,7 @@ def _decided(node: Node, lanes: NewLanes) -> Leaves:
         check_weights(lanes.constants, node)
     except NotFilledError:
         return frozenset()
-    found = [layer.decides for layer in lanes.context.layers if layer.node == node.index]
-    return lanes.growing(axis for axes in found for axis in axes)
+    return lanes.growing(lanes.decided.get(node.index, ()))
 
 
 def _real_zero(node: Node, lanes: NewLanes, data: int) -> bool:

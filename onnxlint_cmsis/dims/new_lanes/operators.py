@@ -15,6 +15,7 @@ from onnxlint_cmsis.dims.new_lanes.interval import (
     Interval,
     NotFiniteError,
     hull,
+    of_numbers,
     point,
     range_of,
     widened,
@@ -29,7 +30,7 @@ from onnxlint_cmsis.dims.new_lanes.layers import (
     mean_variance,
     normalization,
 )
-from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS, WHOLE_PAIRS, add, maximum, minimum
+from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS, WHOLE_PAIRS, add, maximum, minimum, multiply
 from onnxlint_cmsis.onnx_graph.graph import Node
 
 
@@ -42,6 +43,14 @@ def _pair(node: Node, lanes: NewLanes) -> Interval:
     table = PAIRS if lanes.rounding else WHOLE_PAIRS
     values = [lanes.value(place) for place in range(len(node.inputs)) if lanes.has(place)]
     return folded(lambda left, right: table[node.op_type](left, right, lanes.rounding), values)
+
+
+def _quotient(node: Node, lanes: NewLanes) -> Interval:
+    """Through the inverses where all divisors are known, so that none has to be 0 where their signs differ."""
+    divisors = () if lanes.is_new(1) else lanes.numbers(1)
+    if not divisors or 0 in divisors or not lanes.rounding:
+        return _pair(node, lanes)
+    return multiply(lanes.value(0), of_numbers(tuple(1 / one for one in divisors)), lanes.rounding)
 
 
 def _same(_node: Node, lanes: NewLanes) -> Interval:
@@ -100,9 +109,14 @@ def _resize(node: Node, lanes: NewLanes) -> Interval:
 
 
 def _total(_node: Node, lanes: NewLanes) -> Interval:
-    """Sums of unknown length."""
+    """Sums of one element or more."""
     value = lanes.value(0)
-    return Interval(-INFINITY if value.low < 0 else 0.0, INFINITY if value.high > 0 else 0.0)
+    return Interval(-INFINITY if value.low < 0 else value.low, INFINITY if value.high > 0 else value.high)
+
+
+def _running_total(node: Node, lanes: NewLanes) -> Interval:
+    """Sums of any number of elements."""
+    return hull(_total(node, lanes), ZERO)
 
 
 def _log_total(node: Node, lanes: NewLanes) -> Interval:
@@ -149,7 +163,9 @@ ROWS: dict[tuple[str, str], Row] = {
     **_rows("Reshape Slice SpaceToDepth Split Squeeze Tile TopK Transpose Unsqueeze", _same),
     **_rows("Cast CastLike", _cast),
     **_rows("GlobalAveragePool ReduceMean", _mean),
-    **_rows("CumSum ReduceSum", _total),
+    ("", "CumSum"): _running_total,
+    ("", "Div"): _quotient,
+    ("", "ReduceSum"): _total,
     **_rows("GlobalLpPool LpPool ReduceL1 ReduceL2 ReduceSumSquare", _sizes),
     **_rows("InstanceNormalization LayerNormalization RMSNormalization", normalization),
     **_rows("Hardmax Softmax", lambda _node, _lanes: SHARE),
