@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
 from dims_graphs import Builder
@@ -278,6 +278,7 @@ PLAIN = (
     *("Softsign", "Tan", "Tanh", "ThresholdedRelu"),
 )
 RISKY = ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt")
+LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "QuantizeLinear")
 QUANTIZED = ("QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid")
 PAIRS = ("Add", "Div", "Max", "Min", "Mul", "Sub")
 REDUCTIONS = (
@@ -318,8 +319,18 @@ def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> 
             except Fail:
                 event("ONNX Runtime's optimiser makes a pool of the model that it does not take")
                 continue
-            compare(before, outputs(changed, feed, level))
+            if layers_read_finite(one.model, feed):
+                compare(before, outputs(changed, feed, level))
     event(f"{'some' if free else 'no'} class is free")
+
+
+def layers_read_finite(model: onnx.ModelProto, feed: np.ndarray) -> bool:
+    """Whether the model gives its layers finite numbers: a weight of 0 makes NaN of any other."""
+    names = dict.fromkeys(node.input[0] for node in model.graph.node if node.op_type in LAYERS)
+    seen = onnx.ModelProto.FromString(model.SerializeToString())
+    del seen.graph.output[:]
+    seen.graph.output.extend(helper.make_value_info(name, onnx.TypeProto()) for name in names if name != "x")
+    return not seen.graph.output or all(np.isfinite(read).all() for read in outputs(seen, feed, "ORT_DISABLE_ALL"))
 
 
 def compare(before: list[np.ndarray], after: list[np.ndarray]) -> None:
