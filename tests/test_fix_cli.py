@@ -111,6 +111,54 @@ def test_dead_channels_go_and_outputs_stay(folder):
     assert list(weights.dims) == [12, 4, 1, 1]
 
 
+def folded():
+    """Three channels hold a positive constant in float; the 1x1 layer that reads them has a float bias."""
+    build = Builder()
+    weights = build.random.uniform(-1, 1, (20, 4, 1, 1)).astype(np.float32)
+    weights[:3] = 0
+    bias = build.const(np.full(20, 0.3, np.float32))
+    value = build.op("Conv", build.input("x", 1, 4, 8, 8), build.const(weights), bias, name="conv0")
+    after = build.op("Conv", build.op("Sigmoid", value), build.weights(8, 20, 1, 1), build.weights(8), name="conv1")
+    return build.model(after).SerializeToString()
+
+
+def test_float_biases_take_constants_up_only_if_allowed(folder):
+    (folder / "folded.onnx").write_bytes(folded())
+    assert run(folder, "--diff", "--target", "cortex-m4", "folded.onnx").returncode == 0
+    done = run(folder, "--fix-only", "--unsafe-fixes", "--target", "cortex-m4", "folded.onnx")
+    assert "class    20 -> 17 cut (3 constant of 20)" in text(done)
+    assert list(onnx.load(folder / "folded.onnx").graph.initializer[1].dims) == [17, 4, 1, 1]
+
+
+def row(elem_type):
+    """A 1x5 layer of stride 2 right behind an input of four channels, wrong on Cortex-M55; float or int8 input."""
+    build = Builder()
+    data = build.input("x", 1, 4, 1, 32, elem_type=elem_type)
+    if elem_type != onnx.TensorProto.FLOAT:
+        scale, zero = build.const(0.1, np.float32), build.const(3, np.int8)
+        data = build.op("DequantizeLinear", data, scale, zero)
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    value = build.op("Conv", data, build.weights(8, 4, 1, 5), build.weights(8), name="row", **shape)
+    return build.model(value)
+
+
+@pytest.mark.parametrize("elem_type", [onnx.TensorProto.FLOAT, onnx.TensorProto.INT8])
+def test_a_pad_behind_the_input_steps_around_wrong_values_if_allowed(folder, elem_type):
+    model = row(elem_type)
+    (folder / "row.onnx").write_bytes(model.SerializeToString())
+    target = ("--target", "cortex-m55")
+    assert run(folder, "--diff", *target, "row.onnx").returncode == 0
+    done = run(folder, "--fix", "--unsafe-fixes", *target, "row.onnx")
+    assert "adds     a Pad node gives input 'x' 1 more channels of zeros; its own cost is not counted" in text(done)
+    assert "repairs  conv-1xn-wrong-values of row" in text(done)
+    assert "CNN302 error" not in text(done)
+    fixed = onnx.load(folder / "row.onnx")
+    assert fixed.graph.input == model.graph.input
+    assert fixed.graph.output == model.graph.output
+    assert [node.op_type for node in fixed.graph.node].count("Pad") == 1
+    assert "left as it is" in text(run(folder, "--fix", "--unsafe-fixes", *target, "row.onnx"))
+
+
 def test_no_weights_removes_nothing(folder):
     done = run(folder, "--diff", "--no-weights", "--target", "cortex-m4", "dead.onnx")
     assert done.returncode == 0

@@ -340,6 +340,17 @@ def test_a_size_that_something_else_reads_too_is_refused() -> None:
     assert list(refused(before.model, before.graph, before.dimensions)) == [before.leaf("first_0")]
 
 
+def test_a_number_for_two_sizes_is_refused_where_only_one_changes() -> None:
+    build = Builder()
+    data = build.conv(build.input("x", 1, 3, 4, 4), 3, 3, name="first")
+    three = build.op("Identity", build.const([3], np.int64, "three"))
+    targets = [build.op("Concat", build.ints(1), three, build.ints(-1), axis=0) for _ in range(2)]
+    read = build.op("Conv", build.op("Reshape", data, targets[0]), build.weights(2, 3, 1))
+    before = case(build.model(read, build.op("Reshape", "x", targets[1])))
+    with pytest.raises(NotAppliedError, match="element 0 of `three` names two sizes that change differently"):
+        before.applied({"first_0": GROW})
+
+
 # forms of storage
 
 

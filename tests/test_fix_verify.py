@@ -220,6 +220,21 @@ def test_indices_are_kept_inside_what_they_index() -> None:
     assert prove(model.SerializeToString(), model.SerializeToString()).equal
 
 
+def test_float_weights_are_not_quantized_by_the_optimiser() -> None:
+    """ONNX Runtime's WeightBiasQuantization takes its scale from the largest weight, which a dead lane may hold."""
+    build = Builder(opset=17)
+    step, zero = build.const(0.1, np.float32), build.const(3, np.int8)
+    weights = build.const(np.array([20, 0, -30]).reshape(3, 1, 1, 1), np.int8)
+    data = build.input("x", 1, 1, 4, 4, elem_type=TensorProto.INT8)
+    quantized = build.const(0.01, np.float32), build.const(0, np.int8)
+    data = build.op("QLinearConv", data, step, zero, weights, *quantized, step, zero, name="first")
+    real = build.const(np.array([[0.123, 7.77, 0.0456]]).reshape(1, 3, 1, 1), np.float32)
+    data = build.op("Conv", build.op("DequantizeLinear", data, step, zero), real, name="last")
+    before = case(build.model(build.op("QuantizeLinear", data, build.const(0.002, np.float32), zero)))
+    proof = before.proof(before.applied({"first_0": (0, 2)}))
+    assert proof.equal, proof.reason
+
+
 # branches
 
 

@@ -180,6 +180,16 @@ def test_hazards_are_repaired_first_at_whatever_price():
     assert found.repaired.instructions > found.before.instructions
 
 
+def test_seventeen_channels_lead_a_transposed_convolution_round_a_wrong_kernel():
+    """3x3, stride 2, padding 1 on 7.0.0: the direct kernel is wrong; more than 16 input channels take another."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 3, 6, 6), 3, 8, name="conv0")
+    out = build.op("ConvTranspose", value, build.weights(8, 4, 3, 3), name="up", strides=[2, 2], pads=[1] * 4)
+    found = decided(build, out, targets=(M4, M55))
+    assert list(found.sizes.values()) == [17]
+    assert sum(found.before.hazards) == 2 > sum(found.after.hazards) == 0
+
+
 def test_a_repair_may_cost_another_target_instructions():
     build, out = row_of(4)
     found = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M4, M55))

@@ -110,8 +110,8 @@ def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
 
     model = tmp_path / "m.onnx"
     model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
-    ours = ("onnxlint_cmsis.dims.walk", "onnxlint_cmsis.cmsis_nn.cost")
-    unwanted = ("onnxruntime", "sarif_om", *ours)
+    sizing = tuple(f"onnxlint_cmsis.{module}" for module in ("dims.walk", "dims.lanes", "cmsis_nn.cost"))
+    unwanted = ("onnxruntime", "sarif_om", "onnxlint_cmsis.dims.new_lanes", *sizing)
     code = (
         "import sys; from onnxlint_cmsis.cli import main; main(sys.argv[1:]); "
         f"print([name for name in {unwanted} if name in sys.modules])"
@@ -123,7 +123,7 @@ def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
 
     assert loaded("--size-checks-limit", "0") == "[]"
     assert loaded("--ignore", "CNN201,CNN202") == "[]"
-    assert loaded() == "['onnxlint_cmsis.dims.walk', 'onnxlint_cmsis.cmsis_nn.cost']"
+    assert loaded() == str(list(sizing))
 
 
 def test_lanes_are_found_without_running_anything() -> None:

@@ -202,7 +202,8 @@ KEYS: tuple[Key, ...] = (
         "unsafe-fixes",
         "flag",
         False,
-        "Fix also where float results may change within rounding, and where a Pad or Slice node has to be added.",
+        "Fix also where constants have to go into float biases, which is not exact, and where a Pad node behind an "
+        "input steps around an error or a wrong result.",
         option="--unsafe-fixes",
     ),
     Key(

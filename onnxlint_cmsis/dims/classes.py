@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from onnxlint_cmsis.dims.axes import Axis, Resolver, leaves
 from onnxlint_cmsis.dims.context import Context, Naming
 from onnxlint_cmsis.dims.result import Decider, DimensionClass, Dimensions, SizeName
+from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.dims.variables import MAX_PARTS, Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.dims.walk import walk
 from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -25,6 +26,11 @@ def analyse(graph: Graph) -> Dimensions:
     """Dimension classes of a graph. Reads no weights, only constants that hold sizes, scales or axes."""
     context = walk(graph)
     locks = _locks(context)
+    if risky := risks(graph):
+        from onnxlint_cmsis.dims.new_lanes.analysis import lock_new_lanes
+
+        lock_new_lanes(context, risky)
+        locks = _locks(context)
     resolver = Resolver(_class_roots(context))
     deciders, readers = _layers(context, resolver)
     axes, uses = _axes(context, resolver)

@@ -99,10 +99,6 @@ class Tensors:
         producer = self.graph.producers.get(name)
         return name in self.graph.constants and (producer is None or producer.is_op("Constant"))
 
-    def is_stored(self, position: int) -> bool:
-        """Whether an input is a constant of the file itself, so that its new elements can be chosen at will."""
-        return self.has(position) and self._is_stored(self.node.inputs[position])
-
     def _pin_overridable(self, name: str, axes: Axes) -> None:
         constant = self.graph.constants.get(name)
         if constant is not None and constant.overridable:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from onnxlint_cmsis.dims.fills import FillKind
 from onnxlint_cmsis.fixers import codes
 from onnxlint_cmsis.fixers.codes import Codes
-from onnxlint_cmsis.fixers.fills import FillKind
 from onnxlint_cmsis.fixers.layouts import Layout, Places
 from onnxlint_cmsis.fixers.uses import Use
 

@@ -136,7 +136,7 @@ def worse(before: State, after: State, found: Survey) -> str:
         for target, had, has in both:
             if has.risks > had.risks:
                 return f"{old.node.label} would meet a known hazard on {target.label}"
-    gaining = before.request.options.policy == "faster" and not found.decision.repairs
+    gaining = before.request.options.policy == "faster" and next(repairs(before, after), None) is None
     for total in totals(before, after, found) if gaining else ():
         if total.new_instructions > total.instructions:
             return f"the fixed model would run more instructions on {total.target}"

@@ -10,6 +10,7 @@ from onnxlint_cmsis.fixers.doubt import disproved
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
 from onnxlint_cmsis.fixers.state import Place, Request, State, plan_of
+from onnxlint_cmsis.fixers.unlock import unlocked
 from onnxlint_cmsis.fixers.verify import Proof, prove
 from onnxlint_cmsis.planning.decide import movable_classes
 
@@ -47,17 +48,22 @@ def _fixed(start: State) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
     first = _surveyed(start)
     end = _settled(start, first)
+    added = []
+    while start.request.options.unsafe and (opened := unlocked(end)):
+        added.append(opened.text)
+        end = _settled(opened.state, _surveyed(opened.state))
     if end is start:
         return _left(start, first, _why_not(first, start.request))
     shapes = start.request.input_shapes
     proof = prove(start.data, end.data, inputs=INPUTS, input_shapes=shapes, beside=Path(start.path))
     if not proof.equal:
-        what = f"the fixed model is not the same: {proof.reason}" if proof.ran else proof.reason
-        return _left(start, first, what, failed=proof.ran, proof=proof)
+        what = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
+        return _left(start, first, what, proof=proof)
     worse = differences.worse(start, end, first)
     if worse:
         return _left(start, first, worse, failed=True, proof=proof)
-    return Fixed(_result(start, end, first, proof), end.data)
+    result = _result(start, end, first, proof)
+    return Fixed(result._replace(added=tuple(added)), end.data)
 
 
 def _settled(state: State, found: Survey) -> State:

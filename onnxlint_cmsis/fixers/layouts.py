@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.axes import Axis, leaves, placement
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
-from onnxlint_cmsis.fixers.fills import Fill, FillKind, check_weights, fill
+from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
 from onnxlint_cmsis.fixers.plan_types import Kept, NotAppliedError, Plan
 from onnxlint_cmsis.fixers.sizes import number_edits
 from onnxlint_cmsis.fixers.uses import Axes, Use, Uses
+from onnxlint_cmsis.onnx_graph.graph import Node
 
 Places = tuple[int | None, ...]
 """For each new index of an axis the old one, or None for a new element."""
@@ -92,7 +93,7 @@ def check_plan(uses: Uses, plan: Plan) -> None:
             raise NotAppliedError(f"class {leaf} has lanes 0 to {found.size - 1}; the plan keeps {list(lanes)}")
         if None in lanes:
             for reader in found.readers:
-                check_weights(uses, uses.graph.nodes[reader.node])
+                _check_weights(uses, uses.graph.nodes[reader.node])
 
 
 def _changes(uses: Uses, key: str, changed: dict[Use, Layout]) -> bool:
@@ -109,8 +110,22 @@ def _layout(uses: Uses, use: Use, axes: Axes, kept: Kept) -> Layout:
         return SAME
     if not any(one is not None and None in one for one in places):
         return Layout(places)
-    chosen = fill(uses, uses.graph.nodes[use[0]], use[1])
+    chosen = _fill(uses, uses.graph.nodes[use[0]], use[1])
     return Layout(places, chosen, _zero_points(uses, chosen, kept))
+
+
+def _fill(uses: Uses, node: Node, position: int) -> Fill:
+    try:
+        return fill(uses, node, position)
+    except NotFilledError as reason:
+        raise NotAppliedError(str(reason)) from reason
+
+
+def _check_weights(uses: Uses, node: Node) -> None:
+    try:
+        check_weights(uses, node)
+    except NotFilledError as reason:
+        raise NotAppliedError(str(reason)) from reason
 
 
 def _zero_points(uses: Uses, chosen: Fill, kept: Kept) -> Places | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.bias import DEQUANTIZED, FLOAT, bias_scales
+from onnxlint_cmsis.dims.bias import DEQUANTIZED, FLOAT
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.fixers import codes, shapes
 from onnxlint_cmsis.fixers.build import Source, built, placed
@@ -93,7 +93,7 @@ def _bias_edits(uses: Uses, bias: NewBias, plan: Plan) -> list[TensorEdit]:
     node, use = uses.graph.nodes[bias.reader], (bias.slot.node, bias.slot.position)
     size = len(bias.places or plan.increments[bias.reader])
     elem_type = uses.graph.elem_type(node.inputs[0]) if bias.slot.kind == FLOAT else "int32"
-    scales = len(bias_scales(uses.graph, node) or ()) if bias.slot.kind == DEQUANTIZED else 0
+    scales = len(bias.slot.scales) if bias.slot.kind == DEQUANTIZED else 0
     made = [TensorEdit("", (use,), True, (), (size,), 0, _bytes((size,), elem_type))]
     if scales:
         shape = (size,) if scales > 1 else ()
@@ -162,7 +162,7 @@ def _add_bias(uses: Uses, sites: Sites, store: Store, bias: NewBias, plan: Plan)
     like = f"{node.name or node.outputs[0]}_bias"
     name = store.add(site.scope.graph, like, elem_type, made)
     if bias.slot.kind == DEQUANTIZED:
-        scales = np.array(bias_scales(uses.graph, node) or (), "<f4").view("<u4")
+        scales = np.array(bias.slot.scales, "<f4").view("<u4")
         scales = _moved(scales, bias, scales[:1]) if scales.size > 1 else scales.reshape(())
         domain = _domain_of_weights(uses, node.inputs[1])
         name = store.dequantize(site, name, store.add(site.scope.graph, f"{like}_scale", "float32", scales), domain)

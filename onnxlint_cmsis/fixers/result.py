@@ -156,5 +156,7 @@ class FixResult(NamedTuple):
     """Multiply-accumulates of the layers where they are known."""
     bytes: Numbers = Numbers(0, 0)
     """Bytes of the file."""
+    added: tuple[str, ...] = ()
+    """Nodes that were added, as clauses."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""

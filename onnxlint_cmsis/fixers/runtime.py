@@ -25,6 +25,11 @@ class Level(str, Enum):
     """Every node as the file says; a layer between DequantizeLinear and QuantizeLinear computes in float."""
 
 
+LOSSY = ["WeightBiasQuantization"]
+"""Optimisers of the default level that compute something else than the file says: this one quantizes float weights
+between DequantizeLinear and QuantizeLinear by their largest element, which a lane that does nothing may hold."""
+
+
 class RuntimeRefusalError(Exception):
     """ONNX Runtime does not take or run the model; the text is its first line."""
 
@@ -41,7 +46,9 @@ class Session:
         options.use_deterministic_compute = True
         options.log_severity_level = 4
         try:
-            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(
+                model, options, providers=["CPUExecutionProvider"], disabled_optimizers=LOSSY
+            )
         except Exception as error:  # onnxruntime's own exceptions have no common base
             raise RuntimeRefusalError(_first_line(error)) from None
         self.outputs: list[tuple[str, str]] = [(one.name, one.type) for one in self._session.get_outputs()]

@@ -48,10 +48,10 @@ def number_edits(uses: Uses, kept: Kept) -> dict[str, Numbers]:
         if name.position < 0:
             continue
         key = _origin(uses, name)
-        for use in _uses_of(uses, name, key):
-            numbers = found.setdefault(key, {}).setdefault(use, {})
-            if numbers.setdefault(name.index, _value(name, kept)) != _value(name, kept):
-                raise NotAppliedError(f"element {name.index} of {key} names two sizes that change differently")
+        if not key:
+            raise NotAppliedError(f"the size in `{name.tensor}` is computed, so it cannot be written")
+        for use in _uses_of(uses, name, key, kept):
+            found.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, kept)
     return found
 
 
@@ -70,27 +70,26 @@ def _value(name: SizeName, kept: Kept) -> int:
 
 
 def _origin(uses: Uses, name: SizeName) -> str:
-    """Stored constant that the number is in."""
+    """Stored constant that the number is in; empty where it is computed, or in an attribute."""
     key = name.tensor
-    while not uses.stored(key):
+    while key and not uses.stored(key):
         producer = uses.graph.producers.get(key)
-        if producer is None or not producer.is_op("Identity"):
-            raise NotAppliedError(f"the size in `{key}` is computed, so it cannot be written")
-        key = producer.inputs[0]
+        key = producer.inputs[0] if producer is not None and producer.is_op("Identity") else ""
     return key
 
 
-def _uses_of(uses: Uses, name: SizeName, key: str) -> list[Use]:
+def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
     """The use that the number is read at; all that it is handed on from, if its reader gets it by way of others."""
     if uses.graph.nodes[name.node].inputs[name.position] == key:
         return [(name.node, name.position)]
     _check_readers(uses, key)
+    _check_agreement(uses, name, key, kept)
     return [use for use in uses.by_key[key] if uses.graph.nodes[use[0]].is_op(*FOLLOWED)]
 
 
 def _check_readers(uses: Uses, key: str) -> None:
     """Raise NotAppliedError where a number that is handed on reaches a node that does not take it for a size."""
-    known = {name.node for name in uses.dimensions.size_names if name.tensor and _origin(uses, name) == key}
+    known = {name.node for name in uses.dimensions.size_names if _origin(uses, name) == key}
     pending = [node for node, _ in uses.consumers(key) if node.is_op(*FOLLOWED)]
     seen: set[int] = set()
     while pending:
@@ -104,3 +103,13 @@ def _check_readers(uses: Uses, key: str) -> None:
             pending.extend(reader for made in node.outputs for reader, _ in uses.consumers(made))
         elif node.index not in known:
             raise NotAppliedError(f"{node.label} reads the size in `{key}` for something else")
+
+
+def _check_agreement(uses: Uses, name: SizeName, key: str, kept: Kept) -> None:
+    """Raise NotAppliedError where a number that is handed on names sizes that are no longer equal."""
+    for other in uses.dimensions.size_names:
+        if other.index != name.index or _origin(uses, other) != key:
+            continue
+        direct = uses.graph.nodes[other.node].inputs[other.position] == key
+        if not direct and _value(other, kept) != _value(name, kept):
+            raise NotAppliedError(f"element {name.index} of `{key}` names two sizes that change differently")

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from onnxlint_cmsis.dims.axes import Axis, leaves
+from onnxlint_cmsis.dims.constants import Constants, Use
 from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.onnx_graph.derived import RUN_TIME_SOURCES
+from onnxlint_cmsis.onnx_graph.derived import derived_values
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
-Use = tuple[int, int]
-"""`Node.index` and input."""
+__all__ = ["Axes", "Use", "Uses"]
+
 Axes = tuple[Axis, ...]
 
 
-class Uses:
+class Uses(Constants):
     """Every use of the constants that the file stores: initializers and values of Constant nodes."""
 
     def __init__(self, graph: Graph, dimensions: Dimensions) -> None:
-        self.graph = graph
+        super().__init__(graph, derived_values(graph))
         self.dimensions = dimensions
         self.by_key: dict[str, dict[Use, Axes]] = {}
         """Uses of a stored constant with the axes it has there; none where nothing is known of them."""
         self.by_leaf: dict[int, dict[str, None]] = {}
         """Stored constants that have a leaf in one of their axes."""
-        self.derived: set[str] = set()
-        """Tensors computed from constants alone."""
         for node in graph.nodes:
             self._node(node)
-
-    def stored(self, key: str) -> bool:
-        """Whether the file itself holds the value, so that it can be edited."""
-        producer = self.graph.producers.get(key)
-        return key in self.graph.constants and (producer is None or producer.is_op("Constant"))
-
-    def constant(self, key: str) -> bool:
-        """Whether a tensor is stored or computed from stored ones alone."""
-        return key in self.graph.constants or key in self.derived
-
-    def consumers(self, key: str) -> Iterator[tuple[Node, int]]:
-        """Nodes and inputs that read a tensor."""
-        for node in self.graph.consumers.get(key, ()):
-            yield from ((node, position) for position, name in enumerate(node.inputs) if name == key)
 
     def handed_out(self, key: str) -> bool:
         """Whether a constant is an output of the model or of a subgraph, where its name cannot change."""
@@ -55,9 +38,6 @@ class Uses:
                 self.by_key.setdefault(key, {})[node.index, position] = axes
                 for leaf in (leaf for axis in axes for leaf in leaves(axis)):
                     self.by_leaf.setdefault(leaf, {})[key] = None
-        given = [key for key in node.inputs if key]
-        if given and node.op_type not in RUN_TIME_SOURCES and all(self.constant(key) for key in given):
-            self.derived.update(filter(None, node.outputs))
 
     def _axes(self, node: Node, position: int, key: str) -> Axes:
         """Axes of one use: a vector has its own for each, anything else the same for all."""

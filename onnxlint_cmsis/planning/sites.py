@@ -56,7 +56,7 @@ def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     """The layer's channel axes; None where they are not known."""
     if layer.call.entry.startswith(_POINTWISE):
         axis = _channel_axis(dimensions.axes(layer.node.inputs[0]))
-        return None if axis is None else Site(layer, axis, axis, 1)
+        return None if axis is None else _checked(Site(layer, axis, axis, 1))
     places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
     if None in places:
         return None
@@ -66,8 +66,13 @@ def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     (inputs, first), (outputs, second) = found
     assert inputs is not None
     assert outputs is not None
-    site = Site(layer, inputs[first.axis], outputs[second.axis], first.factor)
-    return site if site.channels({}) == (layer.call.input_dims.c, layer.call.output_dims.c) else None
+    return _checked(Site(layer, inputs[first.axis], outputs[second.axis], first.factor))
+
+
+def _checked(site: Site) -> Site | None:
+    """The site, if its axes have the sizes of the call."""
+    call = site.layer.call
+    return site if site.channels({}) == (call.input_dims.c, call.output_dims.c) else None
 
 
 def _channel_axis(axes: tuple[Axis, ...] | None) -> Axis | None:

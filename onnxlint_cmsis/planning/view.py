@@ -14,11 +14,11 @@ from onnxlint_cmsis.planning.sites import Site, site_of
 
 FREE = frozenset(
     {
-        "BatchNormalization", "Cast", "Clip", "Constant", "DequantizeLinear", "Dropout", "Flatten", "Identity",
-        "QuantizeLinear", "Relu", "Reshape", "Shape", "Squeeze", "Unsqueeze",
+        "Cast", "Constant", "DequantizeLinear", "Dropout", "Flatten", "Identity", "QuantizeLinear", "RequantShift",
+        "Reshape", "Shape", "Squeeze", "Unsqueeze",
     }
 )  # fmt: skip
-"""Operators that a converter fuses into a layer or that only name the same bytes."""
+"""Operators that only change how numbers are stored, or name the same bytes."""
 
 FREE_WITH_CONSTANT = frozenset({"Add", "Div", "Max", "Min", "Mul", "Sub"})
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
@@ -58,20 +58,23 @@ def _blind(
         if all(price.instructions is not None for price in prices.of(site.layer.call))
     }
     folded = {label for layer in lowered.layers for label in layer.folded}
+    fused = {node.index for layer in lowered.layers for node in layer.fused}
+    foreign = {node.index for node, _ in lowered.foreign}
     found: dict[int, str] = {}
     for node in graph.nodes:
-        if not _free(graph, node, folded):
+        free = node.index in fused or (node.op_type == "Pad" and node.label in folded) or _free(graph, node)
+        if node.index in foreign or not free:
             for leaf in _leaves(node, graph, dimensions):
                 if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
                     found.setdefault(leaf, node.label)
     return found
 
 
-def _free(graph: Graph, node: Node, folded: set[str]) -> bool:
-    """Tell whether a node costs nothing of its own."""
+def _free(graph: Graph, node: Node) -> bool:
+    """Tell whether an operator costs nothing of its own."""
     if node.op_type in FREE_WITH_CONSTANT:
         return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)
-    return node.op_type in FREE or (node.op_type == "Pad" and node.label in folded)
+    return node.op_type in FREE
 
 
 def _dequantized(graph: Graph, name: str) -> bool:

@@ -36,6 +36,11 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
         yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
 
 
+def fix_heads(file: FileResult, run: Run) -> list[str]:
+    """The first line about a file's fix, without colour; none where no fix was asked for."""
+    return list(fix_lines(file, run._replace(color=False)))[:1]
+
+
 def fix_summary(run: Run) -> str:
     """How many files were fixed, or would be; empty where no fix was asked for."""
     asked = [file.fix for file in run.files if file.fix]
@@ -49,6 +54,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
     for change in fix.classes:
         yield "class", _class(change)
+    yield from (("adds", text) for text in fix.added)
     for layer in fix.layers if every else ():
         yield from _layer(layer, fix)
     for tensor in fix.tensors if every else ():

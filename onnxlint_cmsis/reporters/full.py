@@ -41,9 +41,9 @@ def summary(run: Run) -> str:
     failed = sum(bool(file.error) or not file.readable for file in models)
     tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
-    head = f"{fixes}. " if fixes else ""
     if not models:
-        return f"{head}No models to lint{tail}"
+        return f"No models to lint{tail}"
+    head = f"{fixes}. " if fixes else ""
     if not run.findings:
         return f"{head}No findings in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)

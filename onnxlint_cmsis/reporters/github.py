@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.fixes import fix_lines
+from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def render(run: Run) -> str:
     lines = []
     for file in run.files:
         lines += [_finding(file, finding) for finding in file.findings]
-        lines += [_fix(file, line, run) for line in list(fix_lines(file, run._replace(color=False)))[:1]]
+        lines += [_fix(file, line, run) for line in fix_heads(file, run)]
         if file.error:
             lines.append(_command("error", file.path, "internal error", file.error))
     return "".join(f"{line}\n" for line in lines)

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from onnxlint_cmsis.reporters.fixes import fix_heads
+
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.run import FileResult, Run
     from onnxlint_cmsis.types import Finding
@@ -15,18 +17,19 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def render(run: Run) -> str:
     """The report as XML text."""
-    suites = "".join(_suite(file) for file in run.files)
+    suites = "".join(_suite(file, run) for file in run.files)
     tests = sum(_tests(file) for file in run.files)
-    failures = sum(_failures(file) for file in run.files)
+    failures = sum(_failures(file, run) for file in run.files)
     errors = sum(bool(file.error) for file in run.files)
     counts = f'tests="{tests}" failures="{failures}" errors="{errors}"'
     head = '<?xml version="1.0" encoding="utf-8"?>\n'
     return f'{head}<testsuites name="onnxlint-cmsis" {counts}>\n{suites}</testsuites>\n'
 
 
-def _suite(file: FileResult) -> str:
-    counts = f'tests="{_tests(file)}" failures="{_failures(file)}" errors="{int(bool(file.error))}"'
+def _suite(file: FileResult, run: Run) -> str:
+    counts = f'tests="{_tests(file)}" failures="{_failures(file, run)}" errors="{int(bool(file.error))}"'
     cases = [_finding(file, finding) for finding in file.findings]
+    cases += [_fix(file, line, run) for line in fix_heads(file, run)]
     if file.error:
         cases.append(_case(file, "internal error", f"<error message={_attribute(file.error)} />"))
     if not cases:
@@ -44,16 +47,26 @@ def _finding(file: FileResult, finding: Finding) -> str:
     return _case(file, name, body)
 
 
+def _fix(file: FileResult, line: str, run: Run) -> str:
+    """What came of a fix; it fails where it would change the file or could not be done."""
+    failure = f'<failure type="fix" message={_attribute(line)} />'
+    return _case(file, "fix", failure if _fix_fails(file, run) else f"<system-out>{_text(line)}</system-out>")
+
+
 def _case(file: FileResult, name: str, body: str) -> str:
     return f"    <testcase classname={_attribute(file.path)} name={_attribute(name)}>{body}</testcase>\n"
 
 
 def _tests(file: FileResult) -> int:
-    return max(1, len(file.findings) + bool(file.error))
+    return max(1, len(file.findings) + bool(file.error) + bool(file.fix))
 
 
-def _failures(file: FileResult) -> int:
-    return sum(finding.level >= file.fail_on for finding in file.findings)
+def _failures(file: FileResult, run: Run) -> int:
+    return sum(finding.level >= file.fail_on for finding in file.findings) + _fix_fails(file, run)
+
+
+def _fix_fails(file: FileResult, run: Run) -> bool:
+    return file.fix is not None and (file.fix.failed or (run.diff and file.fix.changed))
 
 
 def _attribute(text: str) -> str:

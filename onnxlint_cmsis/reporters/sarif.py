@@ -12,7 +12,7 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields
 from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
-from onnxlint_cmsis.reporters.fixes import fix_lines
+from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif_json import to_json
@@ -81,7 +81,7 @@ def _notifications(run: Run) -> Iterator[Any]:
             yield _notification("The file could not be analysed.", "error", file, number, run)
         for note in file.notes:
             yield _notification(note, "note", file, number, run)
-        for line in list(fix_lines(file, run._replace(color=False)))[:1]:
+        for line in fix_heads(file, run):
             yield _notification(line, "error" if file.fix and file.fix.failed else "note", file, number, run)
 
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
 
-TAGS = {"0": "file", "1": "routing", "2": "size", "3": "execution"}
+TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution"}
 """Tag by the first digit of the code."""
 
 PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high"}
-"""Confidence by the first digit of the code: 2 rests on predictions, and some rows behind 3 were read and never run."""
+"""Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
+read and never run."""
 
 SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 """GitHub's word for each level."""
@@ -44,7 +45,7 @@ def _descriptor(rule: Rule) -> Any:
         help_uri=rule_page(rule.code),
         default_configuration=om.ReportingConfiguration(level=level),
         properties={
-            "tags": ["cmsis-nn", TAGS[rule.code[3:4]]],
+            "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
             "precision": PRECISIONS[rule.code[3:4]],
             "problem.severity": SEVERITIES[level],
         },

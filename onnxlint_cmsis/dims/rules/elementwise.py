@@ -1,4 +1,7 @@
-"""Operators that work element by element: one input, or several with broadcasting."""
+"""Operators that work element by element: one input, or several with broadcasting.
+
+Where new lanes would become NaN or infinite is decided by what they hold (`dims.new_lanes`).
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,6 @@ def per_channel(context: Context, position: int, channels: Dimension) -> None:
         raise NotFollowedError(f"input {context.node.inputs[position]} has rank {len(axes)} where 0 or 1 is allowed")
     if context.size(axes[0]) != 1 or context.size(channels) == 1:
         context.tie(axes[0], channels)
-
-
-def undefined_somewhere(node: Node, context: Context) -> None:
-    """Same axes, but a lane that holds a filler may become NaN or infinite; in a stored constant it can be chosen."""
-    unary(node, context)
-    if not context.is_stored(0):
-        context.pin_all(context.need(0), f"{node.op_type} of a filled lane may be NaN or infinite")
 
 
 def broadcast(node: Node, context: Context) -> None:
@@ -78,44 +74,17 @@ def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
     return kept[0]
 
 
-def division(node: Node, context: Context) -> None:
-    """Broadcast; a filled lane of the divisor may be zero, unless it is a stored constant."""
-    broadcast(node, context)
-    if not context.is_stored(1):
-        context.pin_all(context.need(1), f"a filled lane in the divisor of {node.op_type} may be zero")
-
-
-def power(node: Node, context: Context) -> None:
-    """Broadcast; finite for every lane only where the exponent is a constant whole number, 0 or more."""
-    broadcast(node, context)
-    exponent = _whole_exponent(context)
-    if exponent is None or exponent < 0:
-        context.pin_all((*context.need(0), *context.need(1)), "Pow of a filled lane may be NaN or infinite")
-
-
-def _whole_exponent(context: Context) -> int | None:
-    constant = context.graph.constants.get(context.node.inputs[1])
-    values = constant.values() if constant is not None else None
-    if not values or not all(abs(value) < 2**31 and value == int(value) for value in values):
-        return None
-    return int(min(values))
-
-
 UNARY = (
-    "Abs Asinh Atan BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp Floor Gelu HardSigmoid "
-    "HardSwish Identity IsInf IsNaN LeakyRelu Mish Neg Not Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus "
-    "Softsign Swish Tan Tanh ThresholdedRelu"
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp Floor "
+    "Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
+    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
 )
-UNDEFINED_SOMEWHERE = "Acos Acosh Asin Atanh Log Reciprocal Sqrt"
 BROADCAST = (
-    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mul "
-    "Or PRelu Sub Sum Where Xor"
+    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min "
+    "Mod Mul Or PRelu Pow Sub Sum Where Xor"
 )
 
 ELEMENTWISE: dict[str, Rule] = {
     **per_name(UNARY, unary),
-    **per_name(UNDEFINED_SOMEWHERE, undefined_somewhere),
     **per_name(BROADCAST, broadcast),
-    **per_name("Div Mod", division),
-    "Pow": power,
 }

@@ -5,10 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError
-from onnxlint_cmsis.fixers.uses import Use, Uses
+from onnxlint_cmsis.dims.constants import Constants, Use
 from onnxlint_cmsis.onnx_graph.graph import Node
 from onnxlint_cmsis.onnx_graph.operands import CONVOLUTIONS, PRODUCTS, QUANTIZED
+
+
+class NotFilledError(Exception):
+    """No new elements make sense; the text is one clause that says why."""
+
 
 Operator = tuple[str, str]
 """Domain and operator."""
@@ -101,62 +105,65 @@ class Fill(NamedTuple):
     """Axis of the values along which they lie."""
 
 
-def fill(uses: Uses, node: Node, position: int) -> Fill:
-    """What new elements have to be for a node that reads them. Raises NotAppliedError where its readers disagree."""
+def fill(constants: Constants, node: Node, position: int) -> Fill:
+    """What new elements have to be for a node that reads them. Raises NotFilledError where its readers disagree."""
     operator = node.domain, node.op_type
     if position in PARAMETERS.get(operator, ()):
         return Fill(FillKind.FIRST)
     if position in ZERO_POINTS.get(operator, {}):
-        return _zero_point(uses, node, position, ZERO_POINTS[operator][position])
+        return _zero_point(constants, node, position, ZERO_POINTS[operator][position])
     if position in ONE.get(operator, ()):
         return Fill(FillKind.NUMBER, 1)
-    if node.is_op(*MOVING) and node.outputs[0] in uses.derived:
-        return _handed_on(uses, node)
+    if node.is_op(*MOVING) and node.outputs[0] in constants.derived:
+        return _handed_on(constants, node)
     return Fill(FillKind.NUMBER, 0)
 
 
-def check_weights(uses: Uses, node: Node) -> None:
-    """Raise NotAppliedError unless new elements of a layer's weights are real 0 by the time the layer reads them."""
+def check_weights(constants: Constants, node: Node) -> None:
+    """Raise NotFilledError unless new elements of a layer's weights are real 0 by the time the layer reads them."""
     for position in WEIGHTS.get((node.domain, node.op_type), ()):
-        if position < len(node.inputs) and uses.constant(node.inputs[position]):
-            _check_zero(uses, node.inputs[position], node.label)
+        if position < len(node.inputs) and constants.constant(node.inputs[position]):
+            _check_zero(constants, node.inputs[position], node.label)
 
 
-def _handed_on(uses: Uses, node: Node) -> Fill:
+def _handed_on(constants: Constants, node: Node) -> Fill:
     """The fill that all readers of a node's outputs ask for."""
     asked = {
-        _moved(fill(uses, reader, place)) for name in node.outputs for reader, place in uses.consumers(name) if name
+        _moved(fill(constants, reader, place))
+        for name in node.outputs
+        for reader, place in constants.consumers(name)
+        if name
     }
     if len(asked) > 1:
-        raise NotAppliedError(f"{node.label} hands a constant to readers that need different new elements")
+        raise NotFilledError(f"{node.label} hands a constant to readers that need different new elements")
     return asked.pop() if asked else Fill(FillKind.NUMBER, 0)
 
 
 def _moved(found: Fill) -> Fill:
     if found.kind is FillKind.ZERO_POINTS:
-        raise NotAppliedError("weights are moved before they meet zero-points that differ by channel")
+        raise NotFilledError("weights are moved before they meet zero-points that differ by channel")
     return found
 
 
-def _zero_point(uses: Uses, node: Node, position: int, holder: int) -> Fill:
+def _zero_point(constants: Constants, node: Node, position: int, holder: int) -> Fill:
     """Zero-point of quantized values: one number where all are equal, else those of the channels."""
     key = node.inputs[holder] if holder < len(node.inputs) else ""
     if not key:
         return Fill(FillKind.NUMBER, 0)
-    constant = uses.graph.constants.get(key)
+    constant = constants.graph.constants.get(key)
     values = constant.values() if constant is not None else None
     if not values:
-        raise NotAppliedError(f"the zero-point of {node.label} is computed at run time")
+        raise NotFilledError(f"the zero-point of {node.label} is computed at run time")
     if len(set(values)) == 1:
         return Fill(FillKind.NUMBER, int(values[0]))
-    if constant is None or len(constant.shape) > 1 or not uses.stored(key):
-        raise NotAppliedError(f"the zero-points of {node.label} differ by block")
-    return Fill(FillKind.ZERO_POINTS, 0, (node.index, holder), _channel_axis(uses, node, position))
+    if constant is None or len(constant.shape) > 1 or not constants.stored(key):
+        raise NotFilledError(f"the zero-points of {node.label} differ by block")
+    return Fill(FillKind.ZERO_POINTS, 0, (node.index, holder), _channel_axis(constants, node, position))
 
 
-def _channel_axis(uses: Uses, node: Node, position: int) -> int:
+def _channel_axis(constants: Constants, node: Node, position: int) -> int:
     """Axis of quantized values that a vector of zero-points belongs to."""
-    rank = len(uses.graph.shape(node.inputs[position]) or ())
+    rank = len(constants.graph.shape(node.inputs[position]) or ())
     if node.op_type == "DequantizeLinear":
         return node.int("axis", 1) % rank if rank > 1 else 0
     if node.op_type in ("ConvInteger", "QLinearConv"):
@@ -166,23 +173,23 @@ def _channel_axis(uses: Uses, node: Node, position: int) -> int:
     return rank - 1 if position else rank - 2
 
 
-def _check_zero(uses: Uses, key: str, label: str) -> None:
+def _check_zero(constants: Constants, key: str, label: str) -> None:
     pending = [key]
     while pending:
         name = pending.pop()
-        producer = uses.graph.producers.get(name)
-        if uses.stored(name) or producer is None:
+        producer = constants.graph.producers.get(name)
+        if constants.stored(name) or producer is None:
             continue
         if producer.is_op("ConstantOfShape"):
-            values = uses.graph.constants[name].values() if name in uses.graph.constants else None
+            values = constants.graph.constants[name].values() if name in constants.graph.constants else None
             if values is None or any(values):
-                raise NotAppliedError(f"the weights of {label} are a ConstantOfShape of other than 0")
+                raise NotFilledError(f"the weights of {label} are a ConstantOfShape of other than 0")
             continue
         places = ZERO_KEEPING.get((producer.domain, producer.op_type))
         if producer.is_op("Concat"):
             places = tuple(range(len(producer.inputs)))
         if places is None:
-            raise NotAppliedError(
+            raise NotFilledError(
                 f"the weights of {label} come through {producer.op_type}, which may make 0 another value"
             )
         pending.extend(producer.inputs[place] for place in places)

@@ -1,0 +1,56 @@
+"""The whole way on random models: decide, apply, prove, decide again; random policies and targets."""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from fix_random import models
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.state import request_of
+
+EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "60"))
+TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]
+
+
+@st.composite
+def requests(draw):
+    return make_settings(
+        targets=draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2, unique=True)),
+        release=draw(st.sampled_from(["7.0.0", "7.0.0", "6.0.0", "main"])),
+        fix_policy=draw(st.sampled_from(["faster", "faster", "route", "align"])),
+        align=draw(st.sampled_from([2, 4, 8])),
+        min_gain=0,
+        unsafe_fixes=draw(st.booleans()),
+        fix_budget_bytes=draw(st.sampled_from(["unlimited", "unlimited", 40])),
+    )
+
+
+def interface(model):
+    return [value.SerializeToString() for value in (*model.graph.input, *model.graph.output)]
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(models(), requests())
+def test_fixed_proven_and_stable(model, chosen):
+    data = model.SerializeToString()
+    request = request_of(chosen)
+    fixed = fix_model("random.onnx", data, request)
+    result = fixed.result
+    assert not result.failed, result.reason
+    if fixed.model is None:
+        assert result.reason
+        event(result.reason.split(":")[0][:60])
+        return
+    event(f"changed by {result.policy}")
+    assert result.proof is not None
+    assert result.proof.equal
+    assert interface(onnx.load_model_from_string(fixed.model)) == interface(model)
+    if result.policy == "faster":
+        assert result.repairs or all(total.new_instructions <= total.instructions for total in result.totals)
+    again = fix_model("random.onnx", fixed.model, request).result
+    assert not again.changed, (result.classes, again.classes)
