@@ -26,6 +26,8 @@ _ERRORS = {
     "input-shape": "CNN008",
 }
 SIZE_RULES = ("CNN201", "CNN202")
+SIZE_CHECKS_LAYERS = 100
+"""Layers up to which sizes are searched while linting: each takes some 15 ms on each target."""
 _PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
@@ -117,17 +119,28 @@ def _size_findings(
     wanted = [code for code in SIZE_RULES if codes.enabled(code, settings, path)]
     if not wanted or not lowered.layers:
         return [], ()
-    size = Path(path).stat().st_size if data is None else len(data)
-    limit = settings.size_checks_limit
-    if limit is not None and size > limit:
-        rules = " and ".join(wanted)
-        return [], (f"{rules} did not run: the file has {size:,} bytes, size-checks-limit is {limit:,}.",)
+    reason = _too_large(path, lowered, settings, data)
+    if reason:
+        return [], (f"{' and '.join(wanted)} did not run: {reason}.",)
     from onnxlint_cmsis.fixers.state import State, request_of
     from onnxlint_cmsis.planning.findings import size_findings
 
     content = Path(path).read_bytes() if data is None else data
     found = State(path, content, request_of(settings, path), graph=graph).survey()
     return [*size_findings(found), *found.accepted], ()
+
+
+def _too_large(path: str, lowered: Lowered, settings: Settings, data: bytes | None) -> str:
+    """Why sizes are not searched while linting, as a clause; empty where they are."""
+    limit, layers = settings.size_checks_limit, len(lowered.layers)
+    if limit is None:
+        return ""
+    size = Path(path).stat().st_size if data is None else len(data)
+    if size > limit:
+        return f"the file has {size:,} bytes, size-checks-limit is {limit:,}"
+    if layers > SIZE_CHECKS_LAYERS:
+        return f"the model has {layers} layers, more than {SIZE_CHECKS_LAYERS}, and size-checks-limit is not unlimited"
+    return ""
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

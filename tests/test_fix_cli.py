@@ -281,6 +281,17 @@ def test_files_above_the_limit_are_linted_without_the_size_checks_and_say_so(fol
     assert "CNN201 warning" in text(run(folder, "gaining.onnx"))
 
 
+def test_models_of_many_layers_are_linted_without_the_size_checks_and_say_so(folder):
+    build = Builder()
+    value = build.input("x", 1, 3, 4, 4)
+    for _ in range(101):
+        value = build.conv(value, 3, 3, 1)
+    onnx.save(build.model(value), folder / "deep.onnx")
+    done = text(run(folder, "deep.onnx"))
+    assert "CNN201 and CNN202 did not run: the model has 101 layers, more than 100" in done
+    assert "did not run" not in text(run(folder, "--size-checks-limit", "unlimited", "deep.onnx"))
+
+
 def test_a_suppressed_class_stays_and_its_suppression_is_used(folder):
     model = onnx.load(folder / "gaining.onnx")
     depthwise = next(node for node in model.graph.node if node.name == "depthwise")

@@ -10,7 +10,8 @@ The numbers are predicted instructions, not cycles: loops counted from the sizes
 each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
 never proposed, unless they step around an error or a wrong result.
 
-Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit`.
+Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit` or models of
+more than 100 layers.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
 stay the same. Or choose the count when the model is trained next.

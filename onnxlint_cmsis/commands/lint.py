@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +44,9 @@ def run(argv: list[str]) -> int:
     if args.show_files:
         return _print("".join(f"{path}\n" for path in found.files))
     mode = _mode(args)
-    jobs = [_job(path, settings, args.stdin_filename)._replace(fix=mode) for path in found.files]
+    files = _each_once(found.files) if mode else found.files
+    _check_outputs(args, files)
+    jobs = [_job(path, settings, args.stdin_filename)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
     if args.show_settings:
         from onnxlint_cmsis.commands.show_settings import settings_lines
@@ -90,6 +93,22 @@ def _mode(args: argparse.Namespace) -> str:
     if mode and args.write_baseline:
         raise UsageError("--write-baseline cannot go with --fix, --fix-only or --diff")
     return mode
+
+
+def _each_once(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths without those that lead to the same file again, which two processes would rewrite at once."""
+    first: dict[str, str] = {}
+    for path in paths:
+        first.setdefault(os.path.realpath(path), path)
+    return tuple(first.values())
+
+
+def _check_outputs(args: argparse.Namespace, paths: tuple[str, ...]) -> None:
+    """Raise UsageError where a report or baseline would take the place of a model."""
+    read = {os.path.realpath(path): path for path in paths if path != STDIN}
+    for option, written in (("--output-file", args.output_file), ("--write-baseline", args.write_baseline)):
+        if written and os.path.realpath(written) in read:
+            raise UsageError(f"{option} {written} is one of the models: name another file")
 
 
 def _jobs(text: str) -> int:

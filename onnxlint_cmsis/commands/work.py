@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -83,12 +85,26 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(processes) as pool:
+    with _ended_by_signal(), ProcessPoolExecutor(processes) as pool:
         for job, future in [(job, pool.submit(lint_one, job)) for job in jobs]:
             try:
                 yield future.result()
             except BrokenProcessPool:
                 yield Linted(job, error="a worker process was ended from outside; try --jobs 1")
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit):
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Make SIGTERM end the run as Ctrl-C does, so that no worker goes on without it."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -176,9 +176,9 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "align",
-        "positive",
+        "multiple",
         4,
-        "Multiple that the policy align pads channel counts to.",
+        "Multiple that the policy align pads channel counts to; 64 at most.",
         option="--align",
         metavar="N",
     ),
@@ -218,7 +218,7 @@ KEYS: tuple[Key, ...] = (
         "bytes",
         500_000,
         "Size in bytes of a model file up to which CNN201 and CNN202, which search sizes and read weights, run while "
-        "linting; --fix and --diff have no such limit.",
+        "linting, if it has no more than 100 layers either; --fix and --diff have no such limit.",
         option="--size-checks-limit",
         metavar="BYTES",
     ),

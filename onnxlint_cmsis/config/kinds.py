@@ -32,6 +32,10 @@ class Kind(NamedTuple):
     """JSON Schema of the value; `choice` and `level` add the allowed values."""
 
 
+MAX_MULTIPLE = 64
+"""Largest multiple to pad to; no kernel has blocks of more, and every size up to the multiple is looked at."""
+
+
 def check(key: Key, value: object) -> object:
     """The checked value of a key; ValueError says what was found and what is allowed."""
     return KINDS[key.kind].check(key, value)
@@ -122,8 +126,8 @@ def _flag(key: Key, value: object) -> bool:
     return value
 
 
-def _positive(key: Key, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+def _multiple(key: Key, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_MULTIPLE:
         raise _wrong(key, value)
     return value
 
@@ -171,7 +175,11 @@ KINDS: dict[str, Kind] = {
     ),
     "shapes": Kind("a table of input = list of sizes", _shapes, {"type": "object", "additionalProperties": _SHAPE}),
     "flag": Kind("true or false", _flag, {"type": "boolean"}),
-    "positive": Kind("a whole number from 1 up", _positive, {"type": "integer", "minimum": 1}),
+    "multiple": Kind(
+        f"a whole number from 1 to {MAX_MULTIPLE}",
+        _multiple,
+        {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE},
+    ),
     "percent": Kind("a number from 0 to 100", _percent, {"type": "number", "minimum": 0, "maximum": 100}),
     "bytes": Kind(
         f"a whole number of bytes from 0 up, or {UNLIMITED!r}",
