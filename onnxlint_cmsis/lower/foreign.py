@@ -20,6 +20,7 @@ LINEAR = ("Sub", "Div")
 """Like Add and Mul: with a constant operand a bias or a scale, which converters fold into a neighbour."""
 CLAMP = "no layer in front takes it as its clamp, and arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point"
 NO_FUNCTION = "CMSIS-NN has no function for it"
+NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
 
 
 def foreign_reason(graph: Graph, node: Node) -> str | None:
@@ -28,6 +29,8 @@ def foreign_reason(graph: Graph, node: Node) -> str | None:
         return None
     if node.is_op("Relu", "Clip"):
         return CLAMP
+    if node.is_op("Sigmoid", "Tanh"):
+        return NO_S8_FUNCTION
     if node.is_op(*LINEAR) and any(weights_behind(graph, name) is not None for name in node.inputs):
         return None
     return NO_FUNCTION
