@@ -13,10 +13,13 @@ from onnx import TensorProto, helper, numpy_helper
 from dims_graphs import Builder
 from fix_graphs import Case, case, input_of
 from lanes_checks import analysed
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import feeds
+from onnxlint_cmsis.fixers.correspond import aligned, correspondence
 from onnxlint_cmsis.fixers.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
 from onnxlint_cmsis.fixers.resize import apply, refused
+from onnxlint_cmsis.fixers.state import State, request_of
 from onnxlint_cmsis.fixers.verify import observe, prove
 from onnxlint_cmsis.types import Freedom
 from test_fix_resize import GROW, branch_model, integer_model, qdq_model, two_convs
@@ -129,6 +132,99 @@ def test_differences_are_told_for_each_output() -> None:
     ]
     assert proof.differences[0].relative <= 1e-5
     assert proof.differences[1].largest == 0
+
+
+# inside
+
+
+def hidden(head: str) -> Case:
+    """Two layers behind which an output stays the same whatever they compute."""
+    build, made = two_convs()
+    made = build.op("Add", made, build.const(1e3, np.float32))
+    made = build.op("ArgMax", build.op("Abs", made), axis=0) if head == "ArgMax" else build.op(head, made)
+    return case(build.model(made))
+
+
+def state_of(before: Case) -> State:
+    return State("test.onnx", before.model.SerializeToString(), request_of(make_settings()))
+
+
+@pytest.mark.parametrize("head", ["Sigmoid", "Sign", "ArgMax"])
+def test_a_channel_lost_where_the_output_stays_the_same_is_seen_inside(head: str) -> None:
+    before = hidden(head)
+    end = state_of(before).changed(before.plan({"first_0": GROW}))
+    same = correspondence(end)
+    proof = before.proof(end.model, same=same)
+    assert (proof.equal, proof.inner, proof.reason) == (True, len(same), "")
+    wrong = overwritten(end.model, "first", 1, set_to(1, 0))
+    assert before.proof(wrong).equal
+    proof = before.proof(wrong, same=same)
+    assert not proof.equal
+    assert proof.reason.startswith("inner tensor `first_0` differs by ")
+
+
+def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:
+    before = hidden("Sigmoid")
+    end = state_of(before).changed(before.plan({"first_0": (None, 2, 1, None)}))
+    grown = case(end.model)
+    end = end.changed(grown.plan({"first_0": (2, None, 1, 0)}))
+    same = correspondence(end)
+    assert same["first_0"] == (None, (1, None, 2, None), None, None)
+    assert same["last_0"] == ()
+    old = np.arange(6).reshape(1, 3, 2, 1)
+    new = np.array([[2, 3], [9, 9], [4, 5], [9, 9]]).reshape(1, 4, 2, 1)
+    one, other = aligned(old, new, same["first_0"])
+    assert np.array_equal(one, other)
+    assert one.shape == (1, 2, 2, 1)
+    assert aligned(old, old, same["first_0"]) is None
+
+
+def test_sums_whose_bias_elsewhere_took_up_constants_are_not_compared() -> None:
+    build = Builder()
+    product = build.op("MatMul", build.input("x", 1, 3), build.weights(3, 4), name="first")
+    data = build.op("Relu", build.op("Add", product, build.weights(4)))
+    product = build.op("MatMul", data, build.weights(4, 2), name="last")
+    before = case(build.model(build.op("Sigmoid", build.op("Add", product, build.weights(2), name="sum"))))
+    gain = np.ones(2, np.float32)
+    end = state_of(before).changed(before.plan({"first_0": (0, 1, 2)}, {"last": gain}))
+    assert "last_0" not in correspondence(end)
+    assert {"first_0", "sum_0"} <= set(correspondence(end))
+
+
+def test_a_model_that_quantizes_is_compared_in_integers() -> None:
+    before = case(qdq_model(bias=True))
+    leaf = next(one for one in before.dimensions.classes if one.freedom is not Freedom.LOCKED)
+    end = state_of(before).changed(Plan({leaf.id: (*range(leaf.size), None)}))
+    kinds = {before.graph.elem_type(name) for name in correspondence(end)}
+    assert kinds
+    assert all(kind.startswith(("int", "uint")) for kind in kinds)
+    assert before.proof(end.model, same=correspondence(end)).equal
+
+
+def test_sequences_are_compared_element_by_element() -> None:
+    def model(value: float) -> bytes:
+        build = Builder()
+        data = build.input("x", 1, 2)
+        build.op("SequenceConstruct", data, build.op("Add", data, build.const(value, np.float32)), out=["s"])
+        made = build.model("s")
+        made.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
+        return made.SerializeToString()
+
+    proof = prove(model(1), model(1))
+    assert (proof.equal, proof.differences[0].largest) == (True, 0)
+    assert "differs by" in prove(model(1), model(1.5)).reason
+
+
+def test_a_model_with_random_numbers_is_left_and_not_called_wrong() -> None:
+    build = Builder()
+    data = build.input("x", 1, 2)
+    model = build.model(build.op("Add", data, build.op("RandomNormal", shape=[1, 2]))).SerializeToString()
+    proof = prove(model, model)
+    assert (proof.equal, proof.ran, proof.reason) == (
+        False,
+        False,
+        "it gives other outputs when it is run again on the same input",
+    )
 
 
 # without running

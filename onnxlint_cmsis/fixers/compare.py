@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from onnxlint_cmsis.fixers.runtime import Array
 
 TOLERANCE = 1e-5
 """Largest difference of float outputs, as a share of their range."""
@@ -32,43 +34,69 @@ class Difference(NamedTuple):
     """The same as a share of the output's range over all inputs, which includes 0."""
 
 
+class Spread:
+    """One value of two models over many inputs: how far apart, and over which range."""
+
+    def __init__(self, *, unit: bool = False) -> None:
+        """`unit` for a range of 0 to 1 whatever is seen of it."""
+        self.largest = 0.0
+        self._low, self._high = 0.0, 1.0 if unit else 0.0
+        self._floats = True
+
+    @property
+    def relative(self) -> float:
+        """Largest difference as a share of the range, which includes 0."""
+        width = self._high - self._low
+        return self.largest / width if width else self.largest and float("inf")
+
+    def add(self, old: Any, new: Any) -> None:
+        """Take note of the value in one run of each model: an array, or a sequence or map of such."""
+        pairs = _pairs(old, new)
+        if pairs is None:
+            self.largest = float("inf")
+        for one, other in pairs or ():
+            self.largest = max(self.largest, _distance(one, other))
+            if one.dtype.kind == "f":
+                finite = one[np.isfinite(one)]
+                self._low = min(self._low, float(finite.min(initial=0)))
+                self._high = max(self._high, float(finite.max(initial=0)))
+            else:
+                self._floats = False
+
+    def fault(self, tolerance: float) -> str:
+        """What is wrong, as the rest of a sentence; empty where the values agree."""
+        if self.largest > 0 and not self._floats:
+            return f"differs by {self.largest:g}; it has to be the same bit for bit"
+        if self.relative > tolerance:
+            share = f"{self.relative:.2g} of its range; allowed is {tolerance:g}"
+            return f"differs by {self.largest:.3g}, {share}"
+        return ""
+
+
 class Comparison:
-    """Differences gathered over many inputs."""
+    """Outputs of two models over many inputs."""
 
     def __init__(self, outputs: Sequence[tuple[str, str]], unit: frozenset[str]) -> None:
         self._outputs = outputs
-        self._largest = [0.0] * len(outputs)
-        self._low = [0.0] * len(outputs)
-        self._high = [1.0 if name in unit else 0.0 for name, _ in outputs]
+        self._spreads = [Spread(unit=name in unit) for name, _ in outputs]
 
     def add(self, old: Sequence[Any], new: Sequence[Any]) -> None:
         """Take note of the outputs of one run of each model."""
-        for place, (one, other) in enumerate(zip(old, new, strict=True)):
-            self._largest[place] = max(self._largest[place], _distance(one, other))
-            if isinstance(one, np.ndarray) and one.dtype.kind == "f":
-                finite = one[np.isfinite(one)]
-                self._low[place] = min(self._low[place], float(finite.min(initial=0)))
-                self._high[place] = max(self._high[place], float(finite.max(initial=0)))
+        for spread, one, other in zip(self._spreads, old, new, strict=True):
+            spread.add(one, other)
 
     def differences(self) -> tuple[Difference, ...]:
         """One for each output."""
-        return tuple(self._difference(place) for place in range(len(self._outputs)))
+        pairs = zip(self._outputs, self._spreads, strict=True)
+        return tuple(Difference(name, kind, spread.largest, spread.relative) for (name, kind), spread in pairs)
 
     def reason(self) -> str:
         """The first output that differs too much, empty where none does."""
-        for found in self.differences():
-            if found.largest > 0 and "float" not in found.elem_type and "double" not in found.elem_type:
-                return f"output `{found.output}` differs by {found.largest:g}; it has to be the same bit for bit"
-            if found.relative > TOLERANCE:
-                share = f"{found.relative:.2g} of its range; allowed is {TOLERANCE:g}"
-                return f"output `{found.output}` differs by {found.largest:.3g}, {share}"
+        for (name, _), spread in zip(self._outputs, self._spreads, strict=True):
+            fault = spread.fault(TOLERANCE)
+            if fault:
+                return f"output `{name}` {fault}"
         return ""
-
-    def _difference(self, place: int) -> Difference:
-        name, elem_type = self._outputs[place]
-        largest, width = self._largest[place], self._high[place] - self._low[place]
-        relative = largest / width if width else largest and float("inf")
-        return Difference(name, elem_type, largest, relative)
 
 
 def unit_outputs(model: ModelProto) -> frozenset[str]:
@@ -88,24 +116,27 @@ def unit_outputs(model: ModelProto) -> frozenset[str]:
     return frozenset(found)
 
 
-def _distance(old: Any, new: Any) -> float:
-    """Largest difference of two outputs; NaN equals NaN, infinity itself."""
-    if not isinstance(old, np.ndarray) or not isinstance(new, np.ndarray) or old.dtype.kind not in "biuf":
-        return 0.0 if _same(old, new) else float("inf")
+def _pairs(old: Any, new: Any) -> list[tuple[Array, Array]] | None:
+    """Arrays of two outputs side by side, single values as arrays of one; None where they are not built alike."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return _pairs(list(old.values()), list(new.values())) if list(old) == list(new) else None
+    if not isinstance(old, list) or not isinstance(new, list):
+        return [(np.asarray(old), np.asarray(new))]
+    nested = [_pairs(one, other) for one, other in zip(old, new, strict=False)]
+    return [pair for pairs in nested for pair in pairs or ()] if len(old) == len(new) and None not in nested else None
+
+
+def _distance(old: Array, new: Array) -> float:
+    """Largest difference of two arrays; NaN equals NaN, infinity itself."""
     if old.shape != new.shape or old.dtype != new.dtype:
         return float("inf")
+    if old.dtype.kind not in "biuf":
+        return 0.0 if np.array_equal(old, new) else float("inf")
     if old.dtype.kind != "f":
-        return float(np.abs(old.astype(np.float64) - new.astype(np.float64)).max(initial=0)) or float(
-            not np.array_equal(old, new)
-        )
+        apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
+        return float(apart.max(initial=0)) or float(not np.array_equal(old, new))
     equal = (old == new) | (np.isnan(old) & np.isnan(new))
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
     apart = np.where(equal, 0.0, np.where(np.isfinite(apart), apart, np.inf))
     return float(apart.max(initial=0))
-
-
-def _same(old: Any, new: Any) -> bool:
-    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
-        return old.dtype == new.dtype and np.array_equal(old, new)
-    return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers import differences
+from onnxlint_cmsis.fixers.correspond import correspondence
 from onnxlint_cmsis.fixers.doubt import disproved
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
@@ -54,8 +55,8 @@ def _fixed(start: State) -> Fixed:
         end = _settled(opened.state, _surveyed(opened.state))
     if end is start:
         return _left(start, first, _why_not(first, start.request))
-    shapes = start.request.input_shapes
-    proof = prove(start.data, end.data, inputs=INPUTS, input_shapes=shapes, beside=Path(start.path))
+    shapes, same = start.request.input_shapes, correspondence(end)
+    proof = prove(start.data, end.data, inputs=INPUTS, input_shapes=shapes, beside=Path(start.path), same=same)
     if not proof.equal:
         what = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
         return _left(start, first, what, proof=proof)

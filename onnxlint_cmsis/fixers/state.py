@@ -76,6 +76,8 @@ class State:
         self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
         self.dimensions: Dimensions = analyse(self.graph)
         self.prices = prices or Prices(request.targets, cost_of_route)
+        self.source: tuple[State, Plan] | None = None
+        """What this one was made from, and how; None for the file itself."""
 
     @cached_property
     def model(self) -> ModelProto:
@@ -110,8 +112,13 @@ class State:
         """The model with a plan applied. Raises NotAppliedError."""
         from onnxlint_cmsis.fixers.resize import apply
 
-        new = apply(self.model, self.graph, self.dimensions, plan)
-        return State(self.path, new.SerializeToString(), self.request, self.prices)
+        return self.followed(apply(self.model, self.graph, self.dimensions, plan), plan)
+
+    def followed(self, model: ModelProto, plan: Plan) -> State:
+        """The model that a plan made of this one."""
+        new = State(self.path, model.SerializeToString(), self.request, self.prices)
+        new.source = self, plan
+        return new
 
 
 def plan_of(found: Survey, options: FixOptions) -> Plan:

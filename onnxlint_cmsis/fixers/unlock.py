@@ -53,7 +53,8 @@ def unlocked(state: State) -> Unlocked | None:
     for given in _inputs(state):
         more = _more(state, given)
         if more:
-            new = State(state.path, _padded(state, given, more), state.request, state.prices)
+            padded = _padded(state, given, more)
+            new = state.followed(padded, Plan({})) if padded is not None else state
             if _hazards(new) < _hazards(state):
                 text = (
                     f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
@@ -103,8 +104,8 @@ def _more(state: State, given: _Input) -> int:
     return min(better, key=lambda more: (sum(hazards(more)), more))
 
 
-def _padded(state: State, given: _Input, more: int) -> bytes:
-    """The bytes of the model with the Pad. Raises NotAppliedError.
+def _padded(state: State, given: _Input, more: int) -> ModelProto | None:
+    """The model with the Pad, None where what reads the input cannot grow. Raises NotAppliedError.
 
     A convolution that copies every channel takes the Pad's place at first: its output channels are a class like any
     other, and growing that class grows all that reads it.
@@ -117,10 +118,10 @@ def _padded(state: State, given: _Input, more: int) -> bytes:
     between = State(state.path, model.SerializeToString(), state.request, state.prices)
     group = between.dimensions.class_of(copier, 1)
     if group is None or group.freedom is Freedom.LOCKED:
-        return state.data
+        return None
     grown = apply(model, between.graph, between.dimensions, Plan({group.id: (*range(group.size), *[None] * more)}))
     _replace_copier(grown, state, given, copier, more)
-    return grown.SerializeToString()
+    return grown
 
 
 def _insert_copier(model: ModelProto, state: State, given: _Input) -> str:

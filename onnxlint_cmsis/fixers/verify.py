@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers.branches import UnreachedError, changed_branches, unreached, with_outputs
 from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
+from onnxlint_cmsis.fixers.correspond import QUANTIZING, Correspondence
 from onnxlint_cmsis.fixers.feeds import Feed, Setting, feed, settings
+from onnxlint_cmsis.fixers.inner import compare_inner
 from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
 from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
 from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""
+INNER = (3, 4, 5)
+"""Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""
 MORE_SETTINGS = 2
 """Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
 
@@ -38,11 +42,13 @@ class Proof(NamedTuple):
     reason: str
     """Why not, empty where it may."""
     ran: bool
-    """Whether ONNX Runtime could run the first model at all; if not, nothing is said of the second."""
+    """Whether ONNX Runtime runs the first model, and twice the same; if not, nothing is said of the second."""
     differences: tuple[Difference, ...]
     """Each output of the model, in order, at the default level."""
     inputs: int
     """Inputs tried."""
+    inner: int = 0
+    """Values inside the model that were compared as well."""
 
 
 def prove(  # noqa: PLR0913
@@ -53,13 +59,15 @@ def prove(  # noqa: PLR0913
     inputs: int = 16,
     input_shapes: InputShapes | None = None,
     beside: Path | None = None,
+    same: Correspondence | None = None,
 ) -> Proof:
     """Compare a model with the one that is to replace it.
 
     onnx.checker and shape inference say of the second what they say of the first; inputs and outputs keep names,
     types, shapes and order; in ONNX Runtime integers are equal bit for bit, floats differ by at most
-    `compare.TOLERANCE` of the output's range. `beside` is a file in whose folder external data of models given as
-    bytes lie. Raises NotAppliedError for external data that cannot be read, OSError for files.
+    `compare.TOLERANCE` of the output's range, and so do the values of `same` inside the models. A model that gives
+    other outputs when it is run again is not proven. `beside` is a file in whose folder external data of models given
+    as bytes lie. Raises NotAppliedError for external data that cannot be read, OSError for files.
     """
     from onnx import ModelProto
 
@@ -69,10 +77,12 @@ def prove(  # noqa: PLR0913
         runner = _Runner(model, old, seed, input_shapes or {})
     except (UnfedError, RuntimeRefusalError) as error:
         return Proof(False, f"ONNX Runtime cannot run the model as it is: {error}", False, (), 0)
+    if runner.changes():
+        return Proof(False, "it gives other outputs when it is run again on the same input", False, (), 0)
     reason = static_reason(old, new) or runner.unreached(new, inputs)
     if reason:
         return Proof(False, reason, True, (), 0)
-    return runner.compare(new, inputs)
+    return runner.compare(new, inputs, same or {})
 
 
 def observe(
@@ -113,8 +123,8 @@ class _Runner:
         self.first = Session(data, level)
         self.settings = self._settings()
 
-    def compare(self, new: bytes, count: int) -> Proof:
-        """Both models on the same inputs, at every level that says something."""
+    def compare(self, new: bytes, count: int, same: Correspondence) -> Proof:
+        """Both models on the same inputs, at every level that says something, and inside at the last of these."""
         tried = 0
         differences: tuple[Difference, ...] = ()
         for level in (Level.DEFAULT, Level.NONE):
@@ -130,7 +140,25 @@ class _Runner:
             reason = found.reason()
             if reason:
                 return Proof(False, f"{reason} ({level.value})", True, found.differences(), tried)
-        return Proof(True, "", True, differences, tried)
+        return self._inside(new, same, Proof(True, "", True, differences, tried))
+
+    def changes(self) -> bool:
+        """Whether the first model gives other outputs when it is run again, as operators with random numbers do."""
+        values = feed(self.inputs, self.settings[0], PROBE, self.seed)
+        found = Comparison(self.first.outputs, frozenset())
+        found.add(self.first.run(values), self.first.run(values))
+        return any(one.largest for one in found.differences())
+
+    def _inside(self, new: bytes, same: Correspondence, proof: Proof) -> Proof:
+        """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
+        level = Level.DEFAULT if _quantizes_floats(self.model) else Level.NONE
+        feeds = (feed(self.inputs, self.settings[0], number, self.seed) for number in INNER)
+        try:
+            found = compare_inner(self.model, type(self.model).FromString(new), same, level, feeds)
+        except RuntimeRefusalError as error:
+            return proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}")
+        reason = f"{found.reason} ({level.value})" if found.reason else ""
+        return proof._replace(equal=not reason, reason=reason, inner=found.tensors)
 
     def unreached(self, new: bytes, count: int) -> str:
         """What of the change no input reaches, empty where all is."""
@@ -179,5 +207,4 @@ class _Runner:
 
 
 def _quantizes_floats(model: ModelProto) -> bool:
-    names = {node.op_type for node in all_nodes(model)}
-    return "QuantizeLinear" in names or "DynamicQuantizeLinear" in names
+    return any(node.op_type in QUANTIZING for node in all_nodes(model))

@@ -125,11 +125,13 @@ def proof_text(proof: Proof) -> str:
     if not proof.equal:
         return proof.reason
     tried = f"{counted(proof.inputs, 'input')} in ONNX Runtime, before and after"
+    inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
     apart = [one for one in proof.differences if one.largest > 0]
     if not apart:
-        return f"{tried}: every output is bit for bit the same"
+        return f"{tried}: every output is bit for bit the same{inside}"
     worst = max(apart, key=lambda one: one.relative)
-    return f"{tried}: largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    return f"{tried}: {worst_text}{inside}"
 
 
 def _locked(one: Locked) -> str:

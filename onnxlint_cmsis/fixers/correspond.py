@@ -1,0 +1,97 @@
+"""Which elements of the values inside a model and its fixed form hold the same: what a chain of plans did to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.dims.axes import leaves, placement
+from onnxlint_cmsis.dims.bias import bias_slot
+from onnxlint_cmsis.onnx_graph.derived import derived_values
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.plan_types import Plan
+    from onnxlint_cmsis.fixers.runtime import Array
+    from onnxlint_cmsis.fixers.state import State
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+Order = tuple[int | None, ...]
+"""For each index of an axis after a plan the index before, None for a new lane."""
+Orders = tuple[Order | None, ...]
+"""One for each axis of a tensor, None where it stays as it is; empty where all do, whatever the rank."""
+Correspondence = Mapping[str, Orders]
+"""Tensors of the main graph that hold the same in both models, but for lanes that one of them does not have."""
+QUANTIZING = ("DynamicQuantizeLinear", "QuantizeLinear")
+"""Operators that make integers of what is computed in float."""
+
+
+def correspondence(end: State) -> dict[str, Orders]:
+    """What is between the inputs and outputs of the model that `end` was made from, and holds the same in both.
+
+    In a model that quantizes only integers: floats between them are nothing that a fused kernel ever computes. Left
+    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes.
+    """
+    steps: list[tuple[State, Plan]] = []
+    while end.source is not None:
+        steps.insert(0, end.source)
+        end = end.source[0]
+    found: dict[str, Orders] = dict.fromkeys(_computed(end.graph), ())
+    for state, plan in steps:
+        shifted = _shifted(state.graph, plan)
+        orders = {name: _after(state, plan, name, before) for name, before in found.items() if name not in shifted}
+        found = {name: after for name, after in orders.items() if after is not None}
+    return found
+
+
+def aligned(old: Array, new: Array, orders: Orders) -> tuple[Array, Array] | None:
+    """The elements that both have, in the order of the second; None where shapes do not fit the orders."""
+    for axis, order in enumerate(orders):
+        if order is None:
+            continue
+        kept = [place for place, index in enumerate(order) if index is not None]
+        before = [index for index in order if index is not None]
+        if axis >= new.ndim or new.shape[axis] != len(order) or max(before, default=-1) >= old.shape[axis]:
+            return None
+        old, new = np.take(old, before, axis), np.take(new, kept, axis)
+    return (old, new) if old.shape == new.shape else None
+
+
+def _computed(graph: Graph) -> Iterator[str]:
+    """Tensors of the main graph that run-time inputs decide, but for its outputs."""
+    known = derived_values(graph).union(graph.constants, graph.outputs, ("",))
+    integers = any(node.op_type in QUANTIZING for node in graph.nodes)
+    for node in graph.nodes:
+        for name in () if node.graph else node.outputs:
+            if name not in known and not (integers and graph.elem_type(name).startswith(("float", "bfloat"))):
+                yield name
+
+
+def _shifted(graph: Graph, plan: Plan) -> set[str]:
+    """Sums without the constants that the bias in the next node took up."""
+    found: set[str] = set()
+    for index in plan.increments:
+        slot = bias_slot(graph, graph.nodes[index])
+        if slot is None or slot.node != index:
+            found.update(graph.nodes[index].outputs)
+    return found
+
+
+def _after(state: State, plan: Plan, name: str, orders: Orders) -> Orders | None:
+    """The orders after one more plan; None where they are not known."""
+    axes = state.dimensions.axes(name) or ()
+    changed = [any(leaf in plan.kept for leaf in leaves(axis)) for axis in axes]
+    if not any(changed):
+        return orders
+    if any(axis.size is None for axis, one in zip(axes, changed, strict=True) if one):
+        return None
+    then = [placement(axis, plan.kept) if one else None for axis, one in zip(axes, changed, strict=True)]
+    return tuple(_joined(one, other) for one, other in zip(orders or (None,) * len(axes), then, strict=True))
+
+
+def _joined(first: Order | None, then: Order | None) -> Order | None:
+    """Two orders, one after the other."""
+    if first is None or then is None:
+        return then if first is None else first
+    return tuple(None if index is None else first[index] for index in then)
