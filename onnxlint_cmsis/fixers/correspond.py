@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from onnxlint_cmsis.dims.axes import leaves, placement
 from onnxlint_cmsis.dims.bias import bias_slot
@@ -19,35 +20,47 @@ if TYPE_CHECKING:
 
 Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""
-Orders = tuple[Order | None, ...]
-"""One for each axis of a tensor, None where it stays as it is; empty where all do, whatever the rank."""
-Correspondence = Mapping[str, Orders]
-"""Tensors of the main graph that hold the same in both models, but for lanes that one of them does not have."""
+Mask = npt.NDArray[np.bool_]
 QUANTIZING = ("DynamicQuantizeLinear", "QuantizeLinear")
 """Operators that make integers of what is computed in float."""
 
 
-def correspondence(end: State) -> dict[str, Orders]:
+class Held(NamedTuple):
+    """What two models hold in common of one tensor."""
+
+    orders: tuple[Order | None, ...] = ()
+    """One for each axis, None where it stays as it is; empty where all do, whatever the rank."""
+    read: Mask | None = None
+    """Elements after the plans that count for some output, with length 1 where nothing differs; None for all."""
+
+
+Correspondence = Mapping[str, Held]
+"""Tensors of the main graph that hold the same in both models, but for lanes that one of them does not have."""
+
+
+def correspondence(end: State) -> dict[str, Held]:
     """What is between the inputs and outputs of the model that `end` was made from, and holds the same in both.
 
     In a model that quantizes only integers: floats between them are nothing that a fused kernel ever computes. Left
-    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes.
+    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes; what counts
+    for no output, since a plan may take out what only that depends on.
     """
     steps: list[tuple[State, Plan]] = []
     while end.source is not None:
         steps.insert(0, end.source)
         end = end.source[0]
-    found: dict[str, Orders] = dict.fromkeys(_computed(end.graph), ())
+    found = dict.fromkeys(_computed(end.graph), Held())
     for state, plan in steps:
         shifted = _shifted(state.graph, plan)
-        orders = {name: _after(state, plan, name, before) for name, before in found.items() if name not in shifted}
-        found = {name: after for name, after in orders.items() if after is not None}
+        later = {name: _after(state, plan, name, held) for name, held in found.items() if name not in shifted}
+        found = {name: held for name, held in later.items() if held is not None}
     return found
 
 
-def aligned(old: Array, new: Array, orders: Orders) -> tuple[Array, Array] | None:
-    """The elements that both have, in the order of the second; None where shapes do not fit the orders."""
-    for axis, order in enumerate(orders):
+def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
+    """The elements that both have and that count, in the order of the second; None where shapes do not fit."""
+    read = held.read
+    for axis, order in enumerate(held.orders):
         if order is None:
             continue
         kept = [place for place, index in enumerate(order) if index is not None]
@@ -55,7 +68,13 @@ def aligned(old: Array, new: Array, orders: Orders) -> tuple[Array, Array] | Non
         if axis >= new.ndim or new.shape[axis] != len(order) or max(before, default=-1) >= old.shape[axis]:
             return None
         old, new = np.take(old, before, axis), np.take(new, kept, axis)
-    return (old, new) if old.shape == new.shape else None
+        read = _taken(read, axis, kept)
+    if old.shape != new.shape:
+        return None
+    if read is None or read.all():
+        return old, new
+    read = np.broadcast_to(read, old.shape)
+    return old[read], new[read]
 
 
 def _computed(graph: Graph) -> Iterator[str]:
@@ -78,16 +97,22 @@ def _shifted(graph: Graph, plan: Plan) -> set[str]:
     return found
 
 
-def _after(state: State, plan: Plan, name: str, orders: Orders) -> Orders | None:
-    """The orders after one more plan; None where they are not known."""
+def _after(state: State, plan: Plan, name: str, held: Held) -> Held | None:
+    """What is held in common after one more plan; None where that is nothing or not known."""
+    if plan.read is not None and name not in plan.read:
+        return None
+    read = _both(held.read, plan.read[name] if plan.read is not None else None)
     axes = state.dimensions.axes(name) or ()
     changed = [any(leaf in plan.kept for leaf in leaves(axis)) for axis in axes]
     if not any(changed):
-        return orders
+        return Held(held.orders, read)
     if any(axis.size is None for axis, one in zip(axes, changed, strict=True) if one):
         return None
     then = [placement(axis, plan.kept) if one else None for axis, one in zip(axes, changed, strict=True)]
-    return tuple(_joined(one, other) for one, other in zip(orders or (None,) * len(axes), then, strict=True))
+    for axis, order in enumerate(then):
+        read = read if order is None else _taken(read, axis, [index or 0 for index in order])
+    orders = held.orders or (None,) * len(axes)
+    return Held(tuple(_joined(one, other) for one, other in zip(orders, then, strict=True)), read)
 
 
 def _joined(first: Order | None, then: Order | None) -> Order | None:
@@ -95,3 +120,14 @@ def _joined(first: Order | None, then: Order | None) -> Order | None:
     if first is None or then is None:
         return then if first is None else first
     return tuple(None if index is None else first[index] for index in then)
+
+
+def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _taken(read: Mask | None, axis: int, places: Sequence[int]) -> Mask | None:
+    """A mask with other indices along an axis, where it differs along that at all."""
+    return np.take(read, places, axis) if read is not None and read.shape[axis:] and read.shape[axis] > 1 else read

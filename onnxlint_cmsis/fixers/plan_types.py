@@ -26,9 +26,14 @@ class Plan:
 
     kept: dict[int, tuple[int | None, ...]]
     """Class id to the old lane that each new lane holds, None for a new zero lane."""
-    increments: dict[int, npt.NDArray[np.generic]] = field(default_factory=dict)
+    increments: Mapping[int, npt.NDArray[np.generic]] = field(default_factory=dict)
     """`Node.index` of a reader to what its bias gains per output channel: along the old output axis, in the bias' own
     unit, integers where the bias is stored in integers."""
+    read: Mapping[str, npt.NDArray[np.bool_]] | None = None
+    """Elements of every tensor that count for some output, the others may change; None where all count.
+
+    Of the tensor's rank, with length 1 along axes where nothing differs; a tensor that is not named counts nowhere.
+    """
 
 
 class TensorEdit(NamedTuple):

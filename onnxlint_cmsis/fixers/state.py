@@ -134,4 +134,4 @@ def plan_of(found: Survey, options: FixOptions) -> Plan:
             removed[leaf] = sorted(gone)
     if found.lanes is None or not removed:
         return Plan(kept)
-    return Plan(kept, dict(found.lanes.increments(removed).items()))
+    return Plan(kept, found.lanes.increments(removed), found.lanes.read)

@@ -54,7 +54,7 @@ def analyse_lanes(
     exact = Backward(facts, sums, asked.masks, {index: one.absorbed.exact for index, one in readers.items()})
     unsafe = Backward(facts, sums, asked.masks, {index: one.absorbed.unsafe for index, one in readers.items()})
     questions = _Questions(facts, dimensions, asked.masks, exact.masks, unsafe.masks)
-    return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, facts, readers)
+    return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, facts, readers, asked.masks)
 
 
 def _in_order(graph: Graph) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.dims.axes import Axis
     from onnxlint_cmsis.dims.lanes.absorb import Absorbed
+    from onnxlint_cmsis.dims.lanes.backward import Masks
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Mask
 
@@ -60,6 +61,8 @@ class Lanes(NamedTuple):
     """What is known of every tensor."""
     readers: dict[int, Reader]
     """Layers that sum over channels, by `Node.index`."""
+    read: Masks | None = None
+    """Elements of every tensor that count for some output; None where that is not known and all may."""
 
     def increments(self, removed: Mapping[int, Collection[int]]) -> dict[int, Numbers]:
         """What each reader's bias gains per output channel when these lanes of these classes go, by `Node.index`.
