@@ -13,6 +13,7 @@ import onnx
 from firmware_check.build import Bench, Image, build
 from firmware_check.errors import FirmwareError
 from firmware_check.observe import observe
+from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
 from firmware_check.reference import Arrays, Reference, input_ranges
@@ -117,14 +118,24 @@ class Options:
 def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
     """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
     graph = _load(path, options)
-    quantized = is_float(onnx.load(path, load_external_data=False))
+    model = onnx.load(path, load_external_data=False)
+    quantized = is_float(model)
+    source = path
     if quantized:
         source = str(quantize(path, graph, options.calibration, options.seed, folder))
         graph = _load(source, options)
-    else:
-        source = path
-    program = read_program(source, graph, library)
+    program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
     return Model(path, quantized, graph, program, Reference(source, graph))
+
+
+def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:
+    """The layers; those of a model in QOperator format from its QDQ form, written into `folder`."""
+    if folder is None:
+        return read_program(path, graph, library)
+    expanded = expand(path, folder)
+    real = _load(str(expanded.path), options)
+    lowered = lowered_as_given(graph, real, expanded.made_for)
+    return named_as_given(read_program(str(expanded.path), real, library, lowered), graph)
 
 
 def _load(path: str, options: Options) -> Graph:
@@ -239,7 +250,8 @@ class _Runner:
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""
         ours = step.output.from_memory(output)
-        if step.form == "reference_transpose":
-            return compare(ours, step.inputs[0].from_memory(memory[step.inputs[0].buffer]))
+        if step.output.tensor == step.inputs[0].tensor:  # no ONNX node makes it: the same tensor lies in another way
+            source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
+            return compare(ours, np.broadcast_to(source, ours.shape))
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
         return compare(ours, step.output.integers(self.model.reference.layer(step, inputs)))

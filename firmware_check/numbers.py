@@ -46,8 +46,8 @@ def softmax_constants(scale: float) -> SoftmaxConstants:
     return SoftmaxConstants(multiplier, -math.floor(radius))
 
 
-ADD_LEFT_SHIFT = 20
-"""Bits by which TensorFlow Lite shifts both operands of an int8 addition to the left."""
+ADD_LEFT_SHIFT = {8: 20, 16: 15}
+"""Bits of the operands of an addition to those by which TensorFlow Lite shifts them to the left."""
 
 
 class AddConstants(NamedTuple):
@@ -61,7 +61,7 @@ class AddConstants(NamedTuple):
     """Of the sum."""
 
 
-def add_constants(first: float, second: float, output: float, left_shift: int = ADD_LEFT_SHIFT) -> AddConstants:
+def add_constants(first: float, second: float, output: float, left_shift: int = ADD_LEFT_SHIFT[8]) -> AddConstants:
     """Multipliers of an addition of two scales into a third."""
     twice = 2.0 * max(first, second)
     return AddConstants(

@@ -92,10 +92,11 @@ class Value:
         return np.asarray(integers.astype(np.int32) + 128, np.uint8) if q.unsigned else integers
 
     def to_memory(self, array: Elements) -> Elements:
-        """Elements of an ONNX tensor in the order of memory."""
+        """Elements of an ONNX tensor in the order of memory, repeated where the value is an operand made larger."""
         if self.folded_from is not None:
             return self.folded_from.to_memory(array)
-        return np.asarray(array.reshape(self.shape).transpose(self.order).reshape(-1))
+        whole = array.reshape(self.shape) if array.size == self.count else np.broadcast_to(array, self.shape)
+        return np.asarray(whole.transpose(self.order).reshape(-1))
 
     def from_memory(self, flat: Elements) -> Elements:
         """The ONNX tensor whose elements lie in memory in this order."""

@@ -12,7 +12,8 @@ import onnx
 from onnx import numpy_helper
 
 from firmware_check.errors import FirmwareError
-from firmware_check.reading.table import MOVES
+from firmware_check.operator_format import is_operator_format
+from firmware_check.reading.table import MOVES, OPERATORS
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -26,12 +27,12 @@ _IR_VERSION = 4
 _SOFTMAX = (np.float32(1 / 256), np.int8(-128))
 """Scale and zero-point that arm_softmax_s8 gives its output."""
 _RANDOM_SAMPLES = 16
-_QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger")
+_QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "ConvInteger", "MatMulInteger")
 
 
 def is_float(model: onnx.ModelProto) -> bool:
     """Whether nothing in the model is quantized yet."""
-    return not any(node.op_type in _QUANTIZED for node in model.graph.node)
+    return not is_operator_format(model) and not any(node.op_type in _QUANTIZED for node in model.graph.node)
 
 
 def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path) -> Path:
@@ -88,6 +89,7 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
 
 def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -98,10 +100,11 @@ def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
 
     target = folder / "quantized.onnx"
     dense = {name: [{"quant_type": QuantType.QInt8, "symmetric": True}] for name in _dense_weights(onnx.load(path))}
+    known = {*QDQRegistry, *QLinearOpsRegistry, *(op_type for _, op_type in OPERATORS)}
     logging.getLogger().setLevel(logging.ERROR)
     quantize_static(
         str(path), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=True,
-        activation_type=QuantType.QInt8, weight_type=QuantType.QInt8,
+        activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, op_types_to_quantize=sorted(known),
         extra_options={"ActivationSymmetric": False, "WeightSymmetric": True, "TensorQuantOverrides": dense},
     )  # fmt: skip
     return target

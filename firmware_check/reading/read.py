@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
 import onnx
@@ -12,7 +11,9 @@ from firmware_check.errors import FirmwareError
 from firmware_check.numbers import quantize_multiplier
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.reading.constants import BITS, Constants
-from firmware_check.reading.table import BUILDERS, MOVES
+from firmware_check.reading.forms import formed
+from firmware_check.reading.moves import move_step, strides_of
+from firmware_check.reading.table import MOVES, OPERATORS
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, lies_in, reshaped, row_major, transposed
 from onnxlint_cmsis.onnx_graph.derived import derived_values
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 
-def read_program(path: str, graph: Graph, library: Library) -> Program:
+def read_program(path: str, graph: Graph, library: Library, lowered: Lowered | None = None) -> Program:
     """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
+
+    `lowered` has the calls; without it they follow from the graph.
 
     Raises:
         FirmwareError: the model has no layer for CMSIS-NN.
@@ -33,9 +36,9 @@ def read_program(path: str, graph: Graph, library: Library) -> Program:
     from onnxlint_cmsis.lower import lower
 
     constants = Constants(onnx.load(path), graph)
-    lowered = lower(graph)
+    lowered = lowered or lower(graph)
     programs = [Builder(graph, constants, lowered, library, last).build() for last in (True, False)]
-    best = min(programs, key=lambda program: sum(step.form == "reference_transpose" for step in program.steps))
+    best = min(programs, key=lambda program: sum(step.op_type == "Transpose" for step in program.steps))
     if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
         raise FirmwareError(f"{path}: no layer that CMSIS-NN can run as int8" + (f" ({reasons})" if reasons else ""))
@@ -88,9 +91,9 @@ class Builder:
             self._dequantize(node)
         elif node.is_op(*MOVES):
             self._move(node)
-        elif (node.domain, node.op_type) in BUILDERS:
+        elif (node.domain, node.op_type) in OPERATORS:
             if not all(self.constants.fixed(name) for name in node.inputs if name):
-                BUILDERS[node.domain, node.op_type](self, node)
+                OPERATORS[node.domain, node.op_type].build(self, node)
         elif not node.is_op("Constant") and node.outputs:
             raise Unsupported(f"{node.op_type} has no form in this firmware")
 
@@ -171,6 +174,11 @@ class Builder:
         self.buffers += 1
         return Value(tensor, self.buffers - 1, shape, order, quantization)
 
+    def beside(self, source: Value, tensor: str, quantization: Quantization) -> Value:
+        """A value that lies in memory of its own as another one does."""
+        output = self.new(tensor, source.shape, source.order, quantization)
+        return replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
+
     def ordered(self, node: Node, value: Value, order: tuple[int, ...]) -> Value:
         """The value in this memory order; plain C moves it where it lies otherwise."""
         if lies_in(value, order):
@@ -188,46 +196,29 @@ class Builder:
     def _moved(self, node: Node, value: Value, order: tuple[int, ...]) -> Value:
         moved = replace(value, buffer=self.buffers, order=order, folded_from=None)
         self.buffers += 1
-        before = [value.shape[axis] for axis in value.order]
-        strides = {axis: prod(before[place + 1 :]) for place, axis in enumerate(value.order)}
-        numbers = {"sizes": [value.shape[axis] for axis in order], "strides": [strides[axis] for axis in order]}
+        strides = strides_of(value)
+        places = [(value.shape[axis], strides[axis]) for axis in order]
         reason = (
             "CMSIS-NN wants channels last here" if row_major(value) else "ONNX counts elements in another order here"
         )
-        self.steps.append(
-            Step(
-                f"{node.label}:transpose",
-                "Transpose",
-                "reference_transpose",
-                (value,),
-                moved,
-                numbers=numbers,
-                reason=reason,
-            )
-        )
+        self.steps.append(move_step((f"{node.label}:transpose", "Transpose", reason), value, moved, places))
         return moved
 
-    def add(self, step: Step, plain: str = "") -> None:
-        """A layer; the form `plain` computes it where this copy of CMSIS-NN has no such function."""
-        if step.function and not self.library.has(step.function):
-            missing = f"this copy of CMSIS-NN {self.library.release} has no {step.function}"
-            if not plain:
-                raise Unsupported(missing)
-            step = replace(step, form=plain, function="", reason=missing)
-        self.steps.append(step)
+    def add(self, step: Step) -> None:
+        """A layer, by the function of its form or in plain C."""
+        self.steps.append(formed(step, self.library))
         self.integers[step.output.tensor] = step.output
 
     def requantize(
         self, node: Node, source: Value, tensor: str, quantization: Quantization, limits: tuple[int, int] | None = None
     ) -> None:
         """A layer that changes scale and zero-point, and perhaps clamps."""
-        output = self.new(tensor, source.shape, source.order, quantization)
-        output = replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
+        output = self.beside(source, tensor, quantization)
         limits = limits or (quantization.lowest, quantization.highest)
         numbers = {"limits": limits, "rescale": quantize_multiplier(source.quantization.scale / quantization.scale)}
         self.add(
             Step(
-                node.label, node.op_type, "reference_requantize", (source,), output, numbers=numbers,
+                node.label, node.op_type, "requantize", (source,), output, numbers=numbers,
                 reason="CMSIS-NN has no function that changes scales", in_place=True,
             )
         )  # fmt: skip

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
+from firmware_check.numbers import ADD_LEFT_SHIFT, add_constants, quantize_multiplier, softmax_constants
 from firmware_check.program import Array, Step
+from firmware_check.reading.constants import BITS
+from firmware_check.reading.lookups import build_arithmetic, one_number
+from firmware_check.reading.moves import expanded
 from firmware_check.reading.sink import Sink, clip_limits, sink_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
@@ -25,10 +28,10 @@ _SOFTMAX_OUTPUT = (1 / 256, -128)
 def build_pool(builder: Builder, node: Node) -> None:
     """Average and max pooling, global or with a window."""
     layer = builder.layers.get(node.index)
-    if layer is None or layer.call.entry not in ("avgpool_s8", "max_pool_s8"):
+    if layer is None or not layer.call.entry.startswith(("avgpool", "max_pool")):
         raise Unsupported(builder.refused.get(node.index, f"{node.op_type} has no form in CMSIS-NN here"))
     call = layer.call
-    form = "avgpool" if call.entry == "avgpool_s8" else "max_pool"
+    form = "avgpool" if call.entry.startswith("avgpool") else "max_pool"
     padded = any((call.padding.h, call.padding.w, call.pad_after.h, call.pad_after.w))
     if form == "avgpool" and node.int("count_include_pad") and padded:
         raise Unsupported("it counts padding into the average, which neither CMSIS-NN nor plain C here does")
@@ -38,41 +41,48 @@ def build_pool(builder: Builder, node: Node) -> None:
     reason = "" if equal(source.quantization, sink.quantization) else "its input and output have different scales"
     rescale = quantize_multiplier(source.quantization.scale / sink.quantization.scale)
     step = Step(
-        node.label, node.op_type, f"reference_{form}" if reason else form, (source,), like(builder, node, sink), call,
-        "" if reason else f"arm_{call.entry}", (), {"limits": sink.limits, "rescale": rescale}, reason,
+        node.label, node.op_type, form, (source,), like(builder, node, sink), call, "", (),
+        {"limits": sink.limits, "rescale": rescale}, reason,
     )  # fmt: skip
-    builder.add(step, f"reference_{form}")
+    builder.add(step)
 
 
 def build_add(builder: Builder, node: Node) -> None:
-    """Addition of two activations."""
+    """Addition of two activations, or of one and a constant."""
     _elementwise(builder, node, "add")
 
 
 def build_mul(builder: Builder, node: Node) -> None:
-    """Product of two activations."""
+    """Product of two activations, or of one and a constant."""
     _elementwise(builder, node, "mul")
 
 
 def _elementwise(builder: Builder, node: Node, form: str) -> None:
+    if len(node.inputs) != 2:
+        raise Unsupported(f"it has {len(node.inputs)} operands; two are supported")
+    if one_number(builder, node):
+        build_arithmetic(builder, node)
+        return
     first, second, arrays = _operands(builder, node)
     sink = sink_of(builder, node)
     scales = first.quantization.scale, second.quantization.scale, sink.quantization.scale
+    left_shift = ADD_LEFT_SHIFT[first.quantization.bits]
     numbers: dict[str, object] = {
         "limits": sink.limits,
         "offsets": (-first.quantization.zero_point, -second.quantization.zero_point),
         "scales": (scales[0] / scales[2], scales[1] / scales[2]),
-        "constants": add_constants(*scales),
+        "constants": add_constants(*scales, left_shift=left_shift),
+        "left_shift": left_shift,
         "output": quantize_multiplier(scales[0] * scales[1] / scales[2]),
     }
     layer = builder.layers.get(node.index)
     inputs = (first,) if arrays else (first, second)
     reason = "one operand is a constant or is broadcast" if arrays or layer is None else ""
     step = Step(
-        node.label, node.op_type, f"reference_{form}" if reason else form, inputs, like(builder, node, sink, first),
-        layer.call if layer else None, "" if reason else f"arm_elementwise_{form}_s8", arrays, numbers, reason, True,
+        node.label, node.op_type, form, inputs, like(builder, node, sink, first), layer.call if layer else None, "",
+        arrays, numbers, reason, True,
     )  # fmt: skip
-    builder.add(step, f"reference_{form}")
+    builder.add(step)
 
 
 def _operands(builder: Builder, node: Node) -> tuple[Value, Value, tuple[Array, ...]]:
@@ -81,9 +91,13 @@ def _operands(builder: Builder, node: Node) -> tuple[Value, Value, tuple[Array, 
     if any(fixed):
         return _with_constant(builder, node, node.inputs[0] if fixed[1] else node.inputs[1], node.inputs[int(fixed[1])])
     first, second = (builder.plain(node, builder.known(name)) for name in node.inputs)
-    if first.shape != second.shape:
-        raise Unsupported(f"its operands have shapes {first.shape} and {second.shape}; only equal ones are supported")
-    return first, builder.ordered(node, second, first.order), ()
+    shape = builder.shape(node.outputs[0])
+    order = next((value.order for value in (first, second) if value.shape == shape), tuple(range(len(shape))))
+    first, second = (
+        builder.ordered(node, value, order) if value.shape == shape else expanded(builder, node, value, shape, order)
+        for value in (first, second)
+    )
+    return first, second, ()
 
 
 def _with_constant(builder: Builder, node: Node, name: str, constant: str) -> tuple[Value, Value, tuple[Array, ...]]:
@@ -123,11 +137,10 @@ def build_softmax(builder: Builder, node: Node) -> None:
     numbers = {"limits": sink.limits, "rows": source.count // row, "row": row, "constants": constants}
     layer = builder.layers.get(node.index)
     step = Step(
-        node.label, node.op_type, "reference_softmax" if reason else "softmax", (source,),
-        like(builder, node, sink, source), layer.call if layer else None, "" if reason else "arm_softmax_s8", (),
-        numbers, reason,
+        node.label, node.op_type, "softmax", (source,), like(builder, node, sink, source),
+        layer.call if layer else None, "", (), numbers, reason,
     )  # fmt: skip
-    builder.add(step, "reference_softmax")
+    builder.add(step)
 
 
 def build_concat(builder: Builder, node: Node) -> None:
@@ -153,10 +166,10 @@ def build_concat(builder: Builder, node: Node) -> None:
     }  # fmt: skip
     layer = builder.layers.get(node.index)
     step = Step(
-        node.label, node.op_type, "reference_concat" if reason else "concat", tuple(values), output,
-        layer.call if layer else None, "" if reason else "arm_concatenation_s8_x", (), numbers, reason,
+        node.label, node.op_type, "concat", tuple(values), output, layer.call if layer else None, "", (), numbers,
+        reason,
     )  # fmt: skip
-    builder.add(step, "reference_concat")
+    builder.add(step)
 
 
 def build_pad(builder: Builder, node: Node) -> None:
@@ -171,9 +184,6 @@ def build_pad(builder: Builder, node: Node) -> None:
     if len(pads) != 2 * rank or min(pads) < 0:
         raise Unsupported(f"its pads are {pads}; one before and one after each axis, none negative, are supported")
     sink = sink_of(builder, node)
-    fill = 0.0
-    if len(node.inputs) > 2 and node.inputs[2]:
-        fill = float(builder.constants.real(node.inputs[2]).reshape(-1)[0])
     if not equal(source.quantization, sink.quantization):
         raise Unsupported("its input and output have different scales")
     output = like(builder, node, sink, source)
@@ -183,10 +193,18 @@ def build_pad(builder: Builder, node: Node) -> None:
         "size": [1] * missing + [source.shape[axis] for axis in source.order],
         "before": [0] * missing + [pads[axis] for axis in source.order],
         "after": [0] * missing + [pads[axis + rank] for axis in source.order],
-        "fill": sink.quantization.integer(fill),
+        "fill": _fill(builder, node, sink.quantization),
     }
-    step = Step(node.label, node.op_type, "pad", (source,), output, None, "arm_pad_s8", (), numbers)
-    builder.add(step, "reference_pad")
+    builder.add(Step(node.label, node.op_type, "pad", (source,), output, None, "", (), numbers))
+
+
+def _fill(builder: Builder, node: Node, quantization: Quantization) -> int:
+    """The integer that the device pads with; between integers the file gives that itself, 128 more where unsigned."""
+    given = len(node.inputs) > 2 and node.inputs[2]
+    number = float(builder.constants.real(node.inputs[2]).reshape(-1)[0]) if given else 0.0
+    if builder.graph.elem_type(node.inputs[0]) in BITS:
+        return int(number) - (128 if quantization.unsigned else 0)
+    return quantization.integer(number)
 
 
 def build_activation(builder: Builder, node: Node) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.onnx_graph.graph import Node
 
+BIAS = {8: ("int32_t", 32), 16: ("int64_t", 48)}
+"""Bits of the activations to the C type of a bias and the bits that TensorFlow Lite rescales it in."""
+
 
 def build_convolution(builder: Builder, node: Node) -> None:
     """Conv: OHWI weights, or 1HWO where it is depthwise."""
@@ -31,16 +34,14 @@ def build_convolution(builder: Builder, node: Node) -> None:
     integers = _two_dimensional(weights.integers)
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
     scales = source.quantization.scale * weights.scales_along(0, weights.integers.shape[0])
-    form = "depthwise" if depthwise else "convolve"
-    function = "arm_depthwise_conv_wrapper_s8" if depthwise else "arm_convolve_wrapper_s8"
     reason = ""
-    if layer.groups > 1 and not builder.library.since("6.0.0"):
-        form, function = "reference_convolve", ""
+    if layer.groups > 1 and (source.quantization.bits == 16 or not builder.library.since("6.0.0")):
         reason = f"CMSIS-NN {builder.library.release} computes a grouped convolution as a dense one"
     arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink)
+    form = "depthwise" if depthwise else "convolve"
     numbers = {"limits": sink.limits}
-    builder.add(Step(node.label, node.op_type, form, (source,), output, layer.call, function, arrays, numbers, reason))
+    builder.add(Step(node.label, node.op_type, form, (source,), output, layer.call, "", arrays, numbers, reason))
 
 
 def build_transpose(builder: Builder, node: Node) -> None:
@@ -53,12 +54,8 @@ def build_transpose(builder: Builder, node: Node) -> None:
     scales = source.quantization.scale * weights.scales_along(1, weights.integers.shape[1])
     arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink)
-    function = "arm_transpose_conv_wrapper_s8" if builder.library.since("7.0.0") else "arm_transpose_conv_s8"
-    step = Step(
-        node.label, node.op_type, "transpose_conv", (source,), output, layer.call, function, arrays,
-        {"limits": sink.limits},
-    )  # fmt: skip
-    builder.add(step, "reference_transpose_conv")
+    numbers = {"limits": sink.limits}
+    builder.add(Step(node.label, node.op_type, "transpose_conv", (source,), output, layer.call, "", arrays, numbers))
 
 
 def build_dense(builder: Builder, node: Node) -> None:
@@ -81,26 +78,25 @@ def build_dense(builder: Builder, node: Node) -> None:
     scales = source.quantization.scale * weights.scales_along(0 if transposed else 1, out_c)
     arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink, (*source.shape[:-1], out_c))
-    function, reason = _dense_function(builder, weights)
     numbers = {
         "limits": sink.limits, "filter_offset": -weights.zero_point, "per_channel": weights.scales.size > 1,
         "depth": depth,
     }  # fmt: skip
-    form = "fully_connected" if function else "reference_fully_connected"
-    step = Step(node.label, node.op_type, form, (source,), output, layer.call, function, arrays, numbers, reason)
-    builder.add(step, "reference_fully_connected")
+    reason = _not_dense(builder, source, weights)
+    builder.add(
+        Step(node.label, node.op_type, "fully_connected", (source,), output, layer.call, "", arrays, numbers, reason)
+    )
 
 
-def _dense_function(builder: Builder, weights: Weights) -> tuple[str, str]:
-    """Function of CMSIS-NN for a fully connected layer; empty with the reason where the release has none for it."""
+def _not_dense(builder: Builder, source: Value, weights: Weights) -> str:
+    """Why no function of the release computes a fully connected layer; empty where one does."""
     release = builder.library.release
-    if weights.zero_point and not builder.library.since("6.0.0"):
-        return "", f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
-    if builder.library.since("7.0.0"):
-        return "arm_fully_connected_wrapper_s8", ""
-    if weights.scales.size > 1:
-        return "", f"CMSIS-NN {release} has one scale for a fully connected layer's weights, not {weights.scales.size}"
-    return "arm_fully_connected_s8", ""
+    wide = source.quantization.bits == 16
+    if weights.zero_point and (wide or not builder.library.since("6.0.0")):
+        return f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
+    if weights.scales.size > 1 and (wide or not builder.library.since("7.0.0")):
+        return f"CMSIS-NN {release} has one scale for a fully connected layer's weights, not {weights.scales.size}"
+    return ""
 
 
 def reordered_columns(source: Value, weights: Elements) -> Elements | None:
@@ -160,24 +156,26 @@ def _symmetric(weights: Weights) -> Weights:
 
 def _arrays(laid_out: Elements, bias: Elements, scales: Elements, sink: Sink) -> tuple[Array, ...]:
     """Weights, bias, and a multiplier and shift for each output channel."""
+    bias_type, bits = BIAS[sink.quantization.bits]
+    bias = np.clip(bias, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     multipliers = [quantize_multiplier(scale / sink.quantization.scale) for scale in scales]
     return (
         Array("weights", "int8_t", np.ascontiguousarray(laid_out).reshape(-1)),
-        Array("bias", "int32_t", bias),
+        Array("bias", bias_type, bias.astype(np.int64)),
         Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
         Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),
     )
 
 
 def _bias(builder: Builder, node: Node, sink: Sink, scales: Elements) -> Elements:
-    """int32 bias in units of input scale times weight scale: the third input and what is added behind."""
+    """Whole bias in units of input scale times weight scale: the third input and what is added behind."""
     total = np.zeros(scales.size)
     if len(node.inputs) > 2 and node.inputs[2]:
         total = total + _per_channel(builder.constants.real(node.inputs[2]), scales.size, -1)
     if sink.added is not None:
         axis = -1 if node.is_op("Gemm", "MatMul") else 1 - len(builder.shape(node.outputs[0]))
         total = total + _per_channel(sink.added, scales.size, axis)
-    return np.clip(np.rint(total / scales), -(1 << 31), (1 << 31) - 1).astype(np.int64)
+    return np.rint(total / scales)
 
 
 def _per_channel(array: Elements, channels: int, axis: int) -> Elements:

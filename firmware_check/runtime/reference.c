@@ -199,6 +199,15 @@ int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *i
     return 0;
 }
 
+int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, int8_t *output)
+{
+    for (uint32_t i = 0; i < count; i++)
+    {
+        output[i] = table[(uint8_t)input[i]];
+    }
+    return 0;
+}
+
 int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
                   int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output)
 {
@@ -274,7 +283,7 @@ int32_t plain_pad(const plain_dims *input, const plain_dims *before, const plain
     return 0;
 }
 
-int32_t plain_transpose(int32_t axes, const int32_t *sizes, const int32_t *strides, const int8_t *input, int8_t *output)
+int32_t plain_move(int32_t axes, const int32_t *sizes, const int32_t *strides, const int8_t *input, int8_t *output)
 {
     int32_t index[8] = {0}, count = 1, from = 0;
     for (int32_t axis = 0; axis < axes; axis++)

@@ -35,6 +35,8 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, con
 int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
                    int8_t *output);
 int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);
+/* table[0] to table[127] for 0 to 127, then for -128 to -1 */
+int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, int8_t *output);
 /* scales in units of the output's */
 int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
                   int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output);
@@ -46,8 +48,7 @@ int32_t plain_concat(int32_t outer, int32_t size, int32_t place, int32_t total, 
                      const int8_t *input, int8_t *output);
 int32_t plain_pad(const plain_dims *input, const plain_dims *before, const plain_dims *after, int8_t fill,
                   const int8_t *source, int8_t *output);
-/* sizes and strides of the output's axes, slowest first; strides in elements of the input */
-int32_t plain_transpose(int32_t axes, const int32_t *sizes, const int32_t *strides, const int8_t *input,
-                        int8_t *output);
+/* Loops from the outermost: how often each runs, and how many bytes of the input it goes on. */
+int32_t plain_move(int32_t axes, const int32_t *sizes, const int32_t *strides, const int8_t *input, int8_t *output);
 
 #endif
