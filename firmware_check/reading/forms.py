@@ -29,7 +29,9 @@ class Form(NamedTuple):
     functions: tuple[Function, ...] = ()
     """Functions for it, newest release of each type first; none where CMSIS-NN has no function."""
     plain: str = ""
-    """Macro with the plain C, which is for int8; empty where there is none."""
+    """Macro with the plain C; empty where there is none."""
+    plain_types: tuple[str, ...] = ("s8",)
+    """Types that the plain C is for."""
 
     def function(self, kind: str, library: Library) -> str:
         """C function for a type in a copy's release, the oldest one where the release is before it."""
@@ -81,14 +83,11 @@ FORMS = {
     "softmax": Form((Function("s8", "4.0.0", "arm_softmax_s8"),), "reference_softmax"),
     "concat": Form((Function("s8", "4.0.0", "arm_concatenation_s8_x"),), "reference_concat"),
     "pad": Form((Function("s8", "7.0.0", "arm_pad_s8"),), "reference_pad"),
-    "requantize": Form(plain="reference_requantize"),
+    "requantize": Form(plain="reference_requantize", plain_types=("s8", "s16")),
     "lookup": Form(plain="reference_lookup"),
-    "move": Form(plain="reference_move"),
+    "move": Form(plain="reference_move", plain_types=("s8", "s16")),
 }
 """Every form, by name."""
-
-MOVE = "reference_move"
-"""The form that copies elements as they are, of any type."""
 
 
 def formed(step: Step, library: Library) -> Step:
@@ -103,8 +102,10 @@ def formed(step: Step, library: Library) -> Step:
     reason = step.reason or _missing(step, kind, function, library)
     if not reason:
         return replace(step, function=function)
-    if not form.plain or (kind != "s8" and form.plain != MOVE):
-        raise Unsupported(reason if kind == "s8" else f"{reason}, and plain C here is for int8 alone")
+    if not form.plain:
+        raise Unsupported(reason)
+    if kind not in form.plain_types:
+        raise Unsupported(f"{reason}, and plain C here is for int8 alone")
     return replace(step, form=form.plain, reason=reason)
 
 

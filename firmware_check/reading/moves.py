@@ -98,13 +98,8 @@ def _ranges(builder: Builder, node: Node, shape: tuple[int, ...]) -> list[range]
     steps = _ints(builder, node, 4) or (1,) * len(lists[0])
     found = [range(size) for size in shape]
     for start, end, axis, step in zip(*lists, axes, steps, strict=True):
-        found[axis] = range(*slice(start, _open(end, step), step).indices(shape[axis]))
+        found[axis] = range(*slice(start, end, step).indices(shape[axis]))
     return found
-
-
-def _open(end: int, step: int) -> int | None:
-    """The end as Python counts; backwards, ONNX's lowest numbers mean that index 0 is taken too."""
-    return None if step < 0 and end < -(1 << 30) else end
 
 
 def _ints(builder: Builder, node: Node, place: int) -> tuple[int, ...]:

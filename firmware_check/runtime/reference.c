@@ -199,6 +199,15 @@ int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *i
     return 0;
 }
 
+int32_t plain_requantize_s16(const plain_rescale *q, uint32_t count, const int16_t *input, int16_t *output)
+{
+    for (uint32_t i = 0; i < count; i++)
+    {
+        output[i] = (int16_t)clamp(scaled(input[i], q->multiplier, q->shift), q->lowest, q->highest);
+    }
+    return 0;
+}
+
 int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, int8_t *output)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -35,6 +35,7 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, con
 int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
                    int8_t *output);
 int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);
+int32_t plain_requantize_s16(const plain_rescale *q, uint32_t count, const int16_t *input, int16_t *output);
 /* table[0] to table[127] for 0 to 127, then for -128 to -1 */
 int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, int8_t *output);
 /* scales in units of the output's */
