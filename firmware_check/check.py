@@ -12,6 +12,7 @@ import onnx
 
 from firmware_check.build import Bench, Image, build
 from firmware_check.errors import FirmwareError
+from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.observe import observe
 from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
 from firmware_check.quantize import is_float, quantize
@@ -63,8 +64,8 @@ class Check:
     """Layers in the order they ran."""
     foreign: tuple[tuple[str, str], ...]
     """Nodes that did not run, with the reason."""
-    arena: int
-    """Bytes of the activation arena; the largest of the layers' where each ran alone."""
+    memory: Memory
+    """Flash and RAM, predicted and found."""
     sizes: Sizes | None = None
     """Of the untraced image; None where each layer has its own."""
     outputs: tuple[np.ndarray, ...] = ()
@@ -78,18 +79,10 @@ class Check:
         return sum(layer.instructions for layer in self.layers)
 
     @property
-    def scratch(self) -> int:
-        """Largest scratch of a layer, in bytes."""
-        return max((sum(layer.scratch) for layer in self.layers), default=0)
-
-    @property
     def predicted(self) -> dict[str, int]:
-        """What onnxlint_cmsis predicts: largest scratch; instructions where it has a cost."""
-        routes = [layer.predicted for layer in self.layers if layer.predicted]
-        sizes = [max(route.buffer_size or 0, 0) + max(route.reverse_buffer_size or 0, 0) for route in routes]
+        """What onnxlint_cmsis predicts of the instructions, where it has a cost."""
         known = [layer for layer in self.layers if layer.predicted_instructions is not None]
         return {
-            "scratch": max(sizes, default=0),
             "layers": len(known),
             "instructions": sum(layer.predicted_instructions or 0 for layer in known),
             "measured": sum(layer.instructions for layer in known),
@@ -174,6 +167,7 @@ class _Ran:
     layers: tuple[LayerVerdict, ...]
     outputs: list[list[np.ndarray]]
     image: Image
+    memory: Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +192,7 @@ class _Runner:
             compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
-        found = self._check(ran.layers, ran.image.arena, False)
+        found = self._check(ran.layers, ran.memory, False)
         return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
     def _place(self, output: Value) -> int:
@@ -211,7 +205,7 @@ class _Runner:
     def layer_by_layer(self, inputs: list[Arrays]) -> Check:
         """Each layer in an image of its own, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
-        arena = 0
+        memories: list[Memory] = []
         steps = self.model.program.steps
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
         for number, step in enumerate(steps):
@@ -219,12 +213,12 @@ class _Runner:
             folder.mkdir(exist_ok=True)
             ran = self._run(self.model.program.alone(step), [known], folder)
             layers += ran.layers
-            arena = max(arena, ran.image.arena)
-        return self._check(tuple(layers), arena, True)
+            memories.append(ran.memory)
+        return self._check(tuple(layers), merged(memories), True)
 
-    def _check(self, layers: tuple[LayerVerdict, ...], arena: int, per_layer: bool) -> Check:
+    def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> Check:
         foreign = self.model.program.foreign
-        return Check(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, arena)
+        return Check(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
@@ -245,7 +239,8 @@ class _Runner:
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
-        return _Ran(tuple(verdicts), plain.outputs, images[1])
+        memory_used = memory_of(program, self.bench, self.target, images[1], verdicts)
+        return _Ran(tuple(verdicts), plain.outputs, images[1], memory_used)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

@@ -106,6 +106,9 @@ class Value:
         return np.asarray(flat.reshape([self.shape[axis] for axis in self.order]).transpose(back))
 
 
+_WIDTH = {"int8_t": 1, "int32_t": 4, "int64_t": 8}
+
+
 @dataclass(frozen=True, eq=False)
 class Array:
     """A constant of the generated C."""
@@ -116,6 +119,11 @@ class Array:
     """`int8_t`, `int32_t`, `int64_t`."""
     values: Elements
     """Elements in the order of memory."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in flash."""
+        return int(self.values.size) * _WIDTH[self.c_type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +152,8 @@ class Step:
     """Why plain C computes it."""
     in_place: bool = False
     """Whether the output may lie where the first input lies."""
+    scratch: int = 0
+    """Bytes that plain C asks for."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,9 +107,10 @@ class Compiler:
 
 
 def link(board_flags: tuple[str, ...], objects: list[Path], script: Path, target: Path, wrapped: list[str]) -> None:
-    """Link an image; FirmwareError names the board's memory where it does not fit."""
+    """Link an image, its map beside it; FirmwareError names the board's memory where it does not fit."""
     wraps = [f"-Wl,--wrap={name}" for name in wrapped]
     common = [*board_flags, "-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", f"-T{script}", *wraps]
+    common.append(f"-Wl,-Map={target.with_suffix('.map')}")
     arguments = target.with_suffix(".rsp")
     arguments.write_text("\n".join([*common, *map(str, objects), "-lm", "-o", str(target)]), encoding="utf-8")
     run([tool("arm-none-eabi-gcc"), f"@{arguments}"])
@@ -130,6 +131,12 @@ def symbols(image: Path) -> dict[int, tuple[str, bool]]:
         if kind in ("T", "t", "W") and not name.startswith("$"):
             found[int(address, 16) & ~1] = (name, kind != "t")
     return found
+
+
+def symbol_sizes(image: Path) -> dict[str, int]:
+    """Name of every symbol that has a size to that size in bytes."""
+    lines = (line.split() for line in run([tool("arm-none-eabi-nm"), "-S", str(image)]).splitlines())
+    return {fields[3]: int(fields[1], 16) for fields in lines if len(fields) == 4}
 
 
 def run(command: list[str]) -> str:

@@ -93,6 +93,7 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
         "macs": None,
         "instructions": None,
         "scratch": None,
+        "constants": None,
         "classes": {},
         "hazards": [],
         "undecided": [],
@@ -101,8 +102,10 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
 
 def _row(model: Model, layer: Layer, target: Target) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+    from onnxlint_cmsis.cmsis_nn.parameters import parameters
     from onnxlint_cmsis.cmsis_nn.route import route
 
+    constants = parameters(layer.call, target)
     taken = route(layer.call, target)
     return {
         "node": layer.node.label,
@@ -121,6 +124,7 @@ def _row(model: Model, layer: Layer, target: Target) -> Row:
         "macs": layer.macs,
         "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,
+        "constants": constants.total if constants else None,
         "classes": _classes(model, layer),
         "hazards": [hazard.id for hazard in taken.hazards],
         "undecided": sorted(taken.undecided),

@@ -55,7 +55,11 @@ def build_transpose(builder: Builder, node: Node) -> None:
     arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
     output = _output(builder, node, sink)
     numbers = {"limits": sink.limits}
-    builder.add(Step(node.label, node.op_type, "transpose_conv", (source,), output, layer.call, "", arrays, numbers))
+    step = Step(
+        node.label, node.op_type, "transpose_conv", (source,), output, layer.call, "", arrays, numbers,
+        scratch=4 * output.count,
+    )  # fmt: skip
+    builder.add(step)
 
 
 def build_dense(builder: Builder, node: Node) -> None:
@@ -76,7 +80,8 @@ def build_dense(builder: Builder, node: Node) -> None:
         source = builder.ordered(node, source, tuple(range(len(source.shape))))
         laid_out = integers
     scales = source.quantization.scale * weights.scales_along(0 if transposed else 1, out_c)
-    arrays = _arrays(laid_out, _bias(builder, node, sink, scales), scales, sink)
+    bias = _bias(builder, node, sink, scales)
+    arrays = _arrays(laid_out, bias, scales if weights.scales.size > 1 else scales[:1], sink)
     output = _output(builder, node, sink, (*source.shape[:-1], out_c))
     numbers = {
         "limits": sink.limits, "filter_offset": -weights.zero_point, "per_channel": weights.scales.size > 1,
@@ -155,7 +160,7 @@ def _symmetric(weights: Weights) -> Weights:
 
 
 def _arrays(laid_out: Elements, bias: Elements, scales: Elements, sink: Sink) -> tuple[Array, ...]:
-    """Weights, bias, and a multiplier and shift for each output channel."""
+    """Weights, bias, and a multiplier and shift for each scale."""
     bias_type, bits = BIAS[sink.quantization.bits]
     bias = np.clip(bias, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     multipliers = [quantize_multiplier(scale / sink.quantization.scale) for scale in scales]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from firmware_check.check import Check
     from firmware_check.compare import Comparison, Pair
+    from firmware_check.memory import Memory
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 VERSION = 1
@@ -34,15 +35,21 @@ def _check(check: Check) -> Data:
         "per_layer": check.per_layer,
         "agrees": check.agrees,
         "instructions": check.instructions,
-        "arena": check.arena,
-        "scratch": check.scratch,
+        "memory": _memory(check.memory),
         "flash": sizes.flash if sizes else None,
-        "ram": sizes.ram + check.scratch if sizes else None,
+        "ram": sizes.ram + check.memory.scratch.found if sizes else None,
         "predicted": check.predicted,
         "outputs": [_differences(each) for each in check.output_differences],
         "layers": [_layer(layer) for layer in check.layers],
         "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
     }
+
+
+def _memory(memory: Memory) -> Data:
+    """Bytes; `found` is in the ELF file, for scratch what the size functions answered."""
+    kinds = {"constants": memory.constants, "arena": memory.arena, "scratch": memory.scratch}
+    sides = {name: {"predicted": each.predicted, "found": each.found} for name, each in kinds.items()}
+    return {**sides, "flash_by_owner": memory.flash, "ram_by_owner": memory.ram}
 
 
 def _layer(layer: LayerVerdict) -> Data:
@@ -89,7 +96,8 @@ def _comparison(comparison: Comparison) -> Data:
         "target": comparison.before.target.label,
         "agrees": comparison.agrees,
         "instructions": [comparison.before.instructions, comparison.after.instructions],
-        "arena": [comparison.before.arena, comparison.after.arena],
+        "arena": [comparison.before.memory.arena.found, comparison.after.memory.arena.found],
+        "constants": [comparison.before.memory.constants.found, comparison.after.memory.constants.found],
         "outputs": [_differences(each) for each in comparison.outputs],
         "outputs_from": "device" if comparison.on_device else "onnxruntime",
         "layers": [_pair(pair) for pair in comparison.pairs],

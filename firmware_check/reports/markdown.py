@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firmware_check.reports.text import COLUMNS, cells, differing, kernel, memory_lines
+from firmware_check.reports.text import COLUMNS, cells, differing, kernel, memory_lines, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,7 @@ def comparison_report(comparison: Comparison) -> str:
     )
     where = "on the device" if comparison.on_device else "in ONNX Runtime"
     lines.append(f"* instructions (not cycles): {before.instructions} before, {after.instructions} after")
-    lines.append(f"* arena: {before.arena} bytes before, {after.arena} after")
-    if before.sizes and after.sizes:
-        lines.append(f"* flash: {before.sizes.flash} bytes before, {after.sizes.flash} after")
+    lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
     lines += [f"* {each.code} {_cell(each.text)}" for each in comparison.disagreements]
     return "\n".join(lines) + "\n"

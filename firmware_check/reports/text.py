@@ -10,6 +10,7 @@ from onnxlint_cmsis.commands.table import aligned
 if TYPE_CHECKING:
     from firmware_check.check import Check
     from firmware_check.compare import Comparison
+    from firmware_check.memory import Bytes
     from firmware_check.verdict import Differences, LayerVerdict
 
 COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
@@ -92,13 +93,33 @@ def memory_lines(check: Check) -> list[str]:
     if predicted["layers"]:
         lines[0] += f"; where there is a prediction ({predicted['layers']} layers): {predicted['measured']}, "
         lines[0] += f"{predicted['instructions']} predicted"
-    lines.append(f"arena {check.arena} bytes; scratch {check.scratch} bytes, {predicted['scratch']} predicted")
+    memory = check.memory
+    kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
+    lines.append("; ".join(f"{name} {side_by_side(each)}" for name, each in kinds))
     if check.sizes:
-        ram = check.sizes.ram + check.scratch
-        lines.append(
-            f"flash {check.sizes.flash} bytes, RAM {ram} bytes with scratch, without stack (from the ELF file)"
-        )
+        ram = check.sizes.ram + memory.scratch.found
+        in_ram = {**memory.ram, "scratch": memory.scratch.found}
+        lines.append(f"flash {check.sizes.flash} bytes (from the ELF file): {_listed(memory.flash)}")
+        lines.append(f"RAM {ram} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
     return lines
+
+
+def side_by_side(found: Bytes) -> str:
+    """Bytes that there are and that were predicted."""
+    return f"{found.found} bytes, {found.predicted} predicted ({found.difference:+})"
+
+
+def _listed(owners: dict[str, int]) -> str:
+    return ", ".join(f"{name} {size}" for name, size in owners.items())
+
+
+def sizes_of(before: Check, after: Check) -> list[str]:
+    """Constants, arena and flash, before and after."""
+    sides = before.memory, after.memory
+    kinds = {"constants": [each.constants.found for each in sides], "arena": [each.arena.found for each in sides]}
+    if before.sizes and after.sizes:
+        kinds["flash"] = [before.sizes.flash, after.sizes.flash]
+    return [f"{name}: {one} bytes before, {other} after" for name, (one, other) in kinds.items()]
 
 
 def comparison(found: Comparison) -> str:
@@ -116,9 +137,7 @@ def comparison(found: Comparison) -> str:
     columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
     where = "on the device" if found.on_device else "in ONNX Runtime, since layers ran alone"
     lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
-    lines.append(f"arena: {before.arena} bytes before, {after.arena} after")
-    if before.sizes and after.sizes:
-        lines.append(f"flash: {before.sizes.flash} bytes before, {after.sizes.flash} after")
+    lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {each.text}" for each in found.disagreements]
     lines.append(f"before against after: {'agrees' if found.agrees else 'DISAGREES'}")

@@ -126,8 +126,9 @@ int32_t plain_transpose_conv(const plain_window *v, const plain_quantization *q,
     return 0;
 }
 
-int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, const plain_quantization *q,
-                              const int8_t *input, const int8_t *weights, const int32_t *bias, int8_t *output)
+int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, int32_t per_channel,
+                              const plain_quantization *q, const int8_t *input, const int8_t *weights,
+                              const int32_t *bias, int8_t *output)
 {
     for (int32_t row = 0; row < rows; row++)
     {
@@ -138,7 +139,7 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, con
             {
                 sum += (input[row * depth + k] + q->input_offset) * (weights[c * depth + k] + q->filter_offset);
             }
-            *output++ = finished(sum, c, q);
+            *output++ = finished(sum, per_channel ? c : 0, q);
         }
     }
     return 0;

@@ -18,7 +18,7 @@ typedef struct
 typedef struct
 {
     int32_t input_offset, filter_offset, output_offset, lowest, highest;
-    const int32_t *multipliers, *shifts; /* one for each output channel */
+    const int32_t *multipliers, *shifts; /* one for each output channel, or one */
 } plain_quantization;
 
 typedef struct
@@ -30,8 +30,9 @@ int32_t plain_convolve(const plain_window *window, const plain_quantization *q, 
                        const int8_t *weights, const int32_t *bias, int8_t *output);
 int32_t plain_transpose_conv(const plain_window *window, const plain_quantization *q, const int8_t *input,
                              const int8_t *weights, const int32_t *bias, int32_t *sums, int8_t *output);
-int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, const plain_quantization *q,
-                              const int8_t *input, const int8_t *weights, const int32_t *bias, int8_t *output);
+int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, int32_t per_channel,
+                              const plain_quantization *q, const int8_t *input, const int8_t *weights,
+                              const int32_t *bias, int8_t *output);
 int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
                    int8_t *output);
 int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
-    "cycles), scratch. Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
-    "BatchNormalization in its weights; operators that move and compute nothing of their own (Reshape, Q/DQ, ...) are "
-    "no layers."
+    "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
+    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
+    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers."
 )
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
 COLUMNS = (
     "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
-    "instructions", "scratch", "classes", "hazards",
+    "instructions", "scratch", "constants", "classes", "hazards",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
-NUMBERS = ("macs", "instructions", "scratch")
+NUMBERS = ("macs", "instructions", "scratch", "constants")
 WIDEST = 56
 """Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 

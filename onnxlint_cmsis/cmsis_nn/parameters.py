@@ -1,0 +1,58 @@
+"""Bytes of the constants that a call reads: weights, bias, and the multipliers and shifts of its rescaling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.types import KernelCall, Target
+
+WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
+"""Stems of entry points with weights."""
+BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8}
+"""Bytes of a bias: int32, and int64 for int16 activations."""
+_POINTERS_SINCE = "7.0.0"
+
+
+class Parameters(NamedTuple):
+    """Bytes of a call's constants, with a bias for every output channel."""
+
+    weights: int
+    """int8, or two int4 to a byte."""
+    bias: int
+    """One per output channel."""
+    multipliers: int
+    """int32, one per scale of the weights; none where the call takes the one number by value."""
+    shifts: int
+    """As the multipliers."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+def parameters(call: KernelCall, target: Target) -> Parameters | None:
+    """Constants of a call; None where it has no weights or a size is unknown.
+
+    Convolutions take a multiplier and a shift for each output channel. A fully connected layer takes one pair by value
+    (cmsis_nn_per_tensor_quant_params); from 7.0.0 on, for s8, a pointer to one or to all (cmsis_nn_quant_params).
+    """
+    stem, _, kind = call.entry.rpartition("_")
+    out_c, sizes = call.output_dims.c, call.filter_dims
+    if stem not in WEIGHTED or out_c is None or None in sizes:
+        return None
+    elements = 1
+    for size in sizes:
+        elements *= size or 0
+    weights = -(-elements // 2) if kind == "s4" else elements
+    pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
+    return None if pairs is None else Parameters(weights, BIAS_BYTES[kind] * out_c, 4 * pairs, 4 * pairs)
+
+
+def _pairs(call: KernelCall, target: Target, out_c: int) -> int | None:
+    """Multipliers that a fully connected layer reads from memory."""
+    by_value = RELEASES.index(target.release) < RELEASES.index(_POINTERS_SINCE)
+    if by_value or not call.entry.endswith("_s8"):
+        return 0
+    return None if call.per_channel is None else out_c if call.per_channel else 1
