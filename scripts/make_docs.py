@@ -1,4 +1,7 @@
-"""Write docs/rules/ from the rules' docstrings and docs/config.md from the keys; --check tells what is stale."""
+"""Write docs/rules/ from the rules' docstrings, docs/config.md from the keys and docs/firmware.md from the forms.
+
+--check tells what is stale.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from firmware_check.operator_format import ROWS  # noqa: E402
+from firmware_check.reading.forms import FORMS, Form  # noqa: E402
+from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
@@ -66,10 +72,75 @@ model, on a node that node. A suppression that matches nothing is reported as [C
 """
 
 
+FIRMWARE_HEAD = """# What runs as firmware
+
+`python -m firmware_check` makes one call of CMSIS-NN of each layer where the release and the copy have a function for
+it, and small plain C where not; every report names the layers in plain C, with the reason. A layer that neither
+computes is not run, with the reason; the others then run one by one, on inputs recorded from ONNX Runtime.
+
+Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0, int8 weights and int64
+biases. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias
+right behind them taken in; float models are quantized so first.
+
+## Forms of layers
+
+A release behind a function is the first one that it is called in; without one it is called from 4.0.0 on.
+
+| form | CMSIS-NN | plain C |
+|---|---|---|
+"""
+
+FIRMWARE_OPERATORS = """
+## Operators
+
+| operator | form | not run |
+|---|---|---|
+"""
+
+FIRMWARE_FORMATS = """
+## Operators on integers
+
+They are read as the operator on real numbers that they compute, between the same scales.
+
+| operator | read as |
+|---|---|
+"""
+
+
+def firmware_page() -> str:
+    """The page of what firmware_check runs."""
+    forms = "".join(f"| {name} | {_functions(form)} | {_plain(form)} |\n" for name, form in FORMS.items())
+    operators: dict[tuple[str, str], list[str]] = {}
+    for (_, name), row in OPERATORS.items():
+        operators.setdefault((" or ".join(row.forms), row.limits), []).append(name)
+    rows = "".join(
+        f"| {', '.join(dict.fromkeys(names))} | {form} | {limits} |\n" for (form, limits), names in operators.items()
+    )
+    rows += f"| {', '.join(MOVES)} | none: another way to read memory; move where a layer wants an order | |\n"
+    formats = "".join(f"| {name} | {row.op_type} |\n" for (_, name), row in ROWS.items())
+    return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
+
+
+def _functions(form: Form) -> str:
+    names = (f"`{each.name}`{'' if each.since == '4.0.0' else f' ({each.since})'}" for each in form.functions)
+    return ", ".join(names) or "none"
+
+
+def _plain(form: Form) -> str:
+    """When plain C computes a form, and for which activations."""
+    if not form.plain:
+        return "never"
+    types = "" if form.plain_types == ("s8",) else f", for {' and '.join(form.plain_types)}"
+    if not form.functions:
+        return f"always{types}"
+    return "; ".join(filter(None, (form.apart, f"where the copy has no function{types}")))
+
+
 def pages() -> dict[Path, str]:
     """Every generated page by its path."""
     docs = ROOT / "docs"
     result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
+    result[docs / "firmware.md"] = firmware_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
 
 

@@ -32,6 +32,8 @@ class Form(NamedTuple):
     """Macro with the plain C; empty where there is none."""
     plain_types: tuple[str, ...] = ("s8",)
     """Types that the plain C is for."""
+    apart: str = ""
+    """What plain C computes although there is a function, for the documentation."""
 
     def function(self, kind: str, library: Library) -> str:
         """C function for a type in a copy's release, the oldest one where the release is before it."""
@@ -44,6 +46,7 @@ FORMS = {
     "convolve": Form(
         (Function("s8", "4.0.0", "arm_convolve_wrapper_s8"), Function("s16", "4.0.0", "arm_convolve_wrapper_s16")),
         "reference_convolve",
+        apart="groups, before 6.0.0",
     ),
     "depthwise": Form(
         (
@@ -65,23 +68,38 @@ FORMS = {
             Function("s16", "4.0.0", "arm_fully_connected_s16"),
         ),
         "reference_fully_connected",
+        apart="weights with a zero-point before 6.0.0, with several scales before 7.0.0",
     ),
     "avgpool": Form(
-        (Function("s8", "4.0.0", "arm_avgpool_s8"), Function("s16", "4.0.0", "arm_avgpool_s16")), "reference_avgpool"
+        (Function("s8", "4.0.0", "arm_avgpool_s8"), Function("s16", "4.0.0", "arm_avgpool_s16")),
+        "reference_avgpool",
+        apart="input and output of different scales",
     ),
     "max_pool": Form(
-        (Function("s8", "4.0.0", "arm_max_pool_s8"), Function("s16", "4.0.0", "arm_max_pool_s16")), "reference_max_pool"
+        (Function("s8", "4.0.0", "arm_max_pool_s8"), Function("s16", "4.0.0", "arm_max_pool_s16")),
+        "reference_max_pool",
+        apart="input and output of different scales",
     ),
     "add": Form(
         (Function("s8", "4.0.0", "arm_elementwise_add_s8"), Function("s16", "4.0.0", "arm_elementwise_add_s16")),
         "reference_add",
+        apart="an operand that is constant or broadcast",
     ),
     "mul": Form(
         (Function("s8", "4.0.0", "arm_elementwise_mul_s8"), Function("s16", "4.0.0", "arm_elementwise_mul_s16")),
         "reference_mul",
+        apart="an operand that is constant or broadcast",
     ),
-    "softmax": Form((Function("s8", "4.0.0", "arm_softmax_s8"),), "reference_softmax"),
-    "concat": Form((Function("s8", "4.0.0", "arm_concatenation_s8_x"),), "reference_concat"),
+    "softmax": Form(
+        (Function("s8", "4.0.0", "arm_softmax_s8"),),
+        "reference_softmax",
+        apart="an output that is not of scale 1/256 and zero-point -128",
+    ),
+    "concat": Form(
+        (Function("s8", "4.0.0", "arm_concatenation_s8_x"),),
+        "reference_concat",
+        apart="inputs and output of different scales, more than 65535 elements to a row",
+    ),
     "pad": Form((Function("s8", "7.0.0", "arm_pad_s8"),), "reference_pad"),
     "requantize": Form(plain="reference_requantize", plain_types=("s8", "s16")),
     "lookup": Form(plain="reference_lookup"),
