@@ -110,6 +110,15 @@ class Options:
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
     """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
+    try:
+        return _open(path, library, options, folder)
+    except FirmwareError as error:
+        raise FirmwareError(f"{path}: {error}") from None
+    except onnx.checker.ValidationError as error:  # weights in another file that is not there
+        raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
     quantized = is_float(model)
@@ -118,7 +127,7 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> M
         source = str(quantize(path, graph, options.calibration, options.seed, folder))
         graph = _load(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
-    return Model(path, quantized, graph, program, Reference(source, graph))
+    return Model(path, quantized, graph, program, Reference(source, path, graph))
 
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:
@@ -137,12 +146,12 @@ def _load(path: str, options: Options) -> Graph:
     try:
         graph = load(path, input_shapes=options.input_shapes)
     except ModelError as error:
-        raise FirmwareError(f"{path}: {error.message}") from None
+        raise FirmwareError(error.message) from None
     for name in graph.inputs:
         shape = graph.shape(name)
         if shape is None or any(size is None for size in shape):
             text = "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
-            raise FirmwareError(f"{path}: input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
+            raise FirmwareError(f"input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
     return graph
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
+import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,17 +23,45 @@ AGREES, DISAGREES, COULD_NOT = 0, 1, 2
 def main(argv: list[str]) -> int:
     """Run the check; 0 agrees, 1 disagrees, 2 could not run."""
     try:
-        if argv[:1] == ["sweep"]:
-            from firmware_check import sweep
-
-            return sweep.main(argv[1:])
-        return _run(_parser().parse_args(argv))
+        with _ended_by_signals():
+            return _main(argv)
     except FirmwareError as error:
-        print(f"firmware_check: {error}", file=sys.stderr)
-        return COULD_NOT
-    except KeyboardInterrupt:
-        print("firmware_check: interrupted", file=sys.stderr)
-        return COULD_NOT
+        said = str(error)
+    except Ended as end:
+        said = f"ended by {end}"
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        said = f"internal error: {type(error).__name__}: {lines[0]}; please report it"
+    print(f"firmware_check: {said}", file=sys.stderr)
+    return COULD_NOT
+
+
+def _main(argv: list[str]) -> int:
+    if argv[:1] == ["sweep"]:
+        from firmware_check import sweep
+
+        return sweep.main(argv[1:])
+    return _run(_parser().parse_args(argv))
+
+
+class Ended(BaseException):
+    """A signal asks the run to end."""
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let signals end the run as an exception does, so that QEMU and the temporary folder go with it."""
+
+    def end(number: int, _frame: object) -> None:
+        raise Ended(signal.Signals(number).name)
+
+    caught = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,9 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
     add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
     add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
-    add("--seed", type=int, default=0, help="seed of random inputs and calibration data. Default: 0.")
+    add("--seed", type=_seed, default=0, help="seed of random inputs and calibration data. Default: 0.")
     add("--runs", type=int, default=4, help="sets of inputs for a whole model. Default: 4.")
-    add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
+    add("--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
     add("--trace", action="store_true", help="show every function that ran, callees under callers")
     for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
         add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
@@ -107,6 +139,22 @@ def board_named(name: str) -> Board:
         if board.cpu == cpu:
             return board
     raise FirmwareError(f"QEMU has no board for {cpu} here; allowed: {', '.join(board.cpu for board in BOARDS)}")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return found
 
 
 def _shape(text: str) -> tuple[str, tuple[int | None, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ _IR_VERSION = 4
 _SOFTMAX = (np.float32(1 / 256), np.int8(-128))
 """Scale and zero-point that arm_softmax_s8 gives its output."""
 _RANDOM_SAMPLES = 16
+_LOADING = re.compile(r"Load model from \S+ failed:\s*")
 _QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "ConvInteger", "MatMulInteger")
 
 
@@ -51,7 +53,7 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
     except FirmwareError:
         raise
     except Exception as error:
-        raise FirmwareError(f"{path}: ONNX Runtime does not quantize it: {_first_line(error)}") from None
+        raise FirmwareError(f"ONNX Runtime does not quantize it: {_first_line(error)}") from None
     model = onnx.load(quantized)
     _like_tflite(model)
     onnx.save(model, quantized)
@@ -88,6 +90,7 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
 
 
 def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
+    import onnxruntime
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
@@ -102,6 +105,7 @@ def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
     dense = {name: [{"quant_type": QuantType.QInt8, "symmetric": True}] for name in _dense_weights(onnx.load(path))}
     known = {*QDQRegistry, *QLinearOpsRegistry, *(op_type for _, op_type in OPERATORS)}
     logging.getLogger().setLevel(logging.ERROR)
+    onnxruntime.set_default_logger_severity(4)
     quantize_static(
         str(path), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=True,
         activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, op_types_to_quantize=sorted(known),
@@ -171,12 +175,16 @@ def _sample(path: Path, name: str, graph: Graph) -> np.ndarray:
     shape = tuple(size or 1 for size in graph.shape(name) or ())
     try:
         array = np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise FirmwareError(f"{path}: {_first_line(error)}") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise FirmwareError(f"{path}: not an array that NumPy reads: {_first_line(error)}") from None
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise FirmwareError(f"{path}: {array.dtype} with what is no finite number; real numbers are expected")
     if array.size != int(np.prod(shape)):
         raise FirmwareError(f"{path}: shape {array.shape}; input '{name}' has {shape}")
     return np.asarray(array.reshape(shape), graph.elem_type(name))
 
 
 def _first_line(error: Any) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    """What an exception says, without the name of a temporary file."""
+    lines = _LOADING.sub("", str(error)).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

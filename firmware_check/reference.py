@@ -18,10 +18,13 @@ Arrays = dict[str, np.ndarray]
 
 
 class Reference:
-    """A model in ONNX Runtime, without optimisations: each operator computes what ONNX defines."""
+    """A model in ONNX Runtime, without optimisations: each operator computes what ONNX defines.
 
-    def __init__(self, path: str, graph: Graph) -> None:
-        self._path = path
+    `path` is the file, `name` what the user called the one that it was made from.
+    """
+
+    def __init__(self, path: str, name: str, graph: Graph) -> None:
+        self._name = name
         self._graph = graph
         self._model = onnx.load(path)
         self._producers = {name: node for node in self._model.graph.node for name in node.output if name}
@@ -48,7 +51,7 @@ class Reference:
         wanted = [name for name in dict.fromkeys(names) if name not in inputs]
         del model.graph.output[:]
         model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in wanted)
-        found = dict(zip(wanted, _run(model, wanted, inputs), strict=True)) if wanted else {}
+        found = dict(zip(wanted, self._run(model, wanted, inputs), strict=True)) if wanted else {}
         return {name: inputs[name] if name in inputs else np.asarray(found[name]) for name in names}
 
     def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
@@ -60,7 +63,14 @@ class Reference:
         constants = [self._constants[name] for name in used if name in self._constants and name not in inputs]
         graph = helper.make_graph(nodes, "layer", given, [made], constants)
         model = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
-        return np.asarray(_run(model, None, inputs)[0])
+        return np.asarray(self._run(model, None, inputs)[0])
+
+    def _run(self, model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> list[np.ndarray]:
+        try:
+            return _run(model, wanted, inputs)
+        except Exception as error:
+            said = str(error).splitlines()[0]
+            raise FirmwareError(f"{self._name}: ONNX Runtime does not run the model: {said}") from None
 
     def _between(self, given: set[str], wanted: str) -> list[onnx.NodeProto]:
         """The nodes that make a tensor from others and from constants, in file order."""
@@ -89,11 +99,8 @@ def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> li
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    try:
-        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return [np.asarray(array) for array in session.run(wanted, inputs)]
-    except Exception as error:
-        raise FirmwareError(f"ONNX Runtime does not run the model: {str(error).splitlines()[0]}") from None
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return [np.asarray(array) for array in session.run(wanted, inputs)]
 
 
 def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 import subprocess
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.nd
 
 def _emulate(image: Path, board: Board, seconds: float) -> str:
     command = [
-        tool("qemu-system-arm"), "-M", board.machine, "-nodefaults", "-display", "none", "-monitor", "none",
+        *_leash(), tool("qemu-system-arm"), "-M", board.machine, "-nodefaults", "-display", "none", "-monitor", "none",
         "-serial", "none", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native",
         "-kernel", str(image.resolve()),
     ]  # fmt: skip
@@ -102,6 +103,12 @@ def _emulate(image: Path, board: Board, seconds: float) -> str:
     if "unsupported machine type" in done.stderr:
         raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
     return done.stderr.strip()
+
+
+def _leash() -> tuple[str, ...]:
+    """What ends QEMU with this process even where that is killed and can end nothing itself; nothing outside Linux."""
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
 
 def _check_end(lines: list[str], program: Program, said: str) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
 import example_models as models
 from firmware_check.cli import main
@@ -74,8 +78,6 @@ def test_two_models_that_are_not_one(capsys: pytest.CaptureFixture[str], tmp_pat
 
 
 def test_calibration_data_that_does_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    import numpy as np
-
     folder = tmp_path / "data"
     folder.mkdir()
     text = said(capsys, models.residual(tmp_path), "--calibration", str(folder))
@@ -98,3 +100,99 @@ def test_missing_tools(
     monkeypatch.setattr("firmware_check.toolchain.shutil.which", lambda tool: None if tool == name else which(tool))
     text = said(capsys, models.residual(tmp_path))
     assert f"{name} is not on the PATH; install it (Debian, Ubuntu: apt-get install {package})" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--seed=-1", "--seed: '-1' is not a whole number from 0 on"),
+        ("--timeout=0", "--timeout: '0' is not a number of seconds above 0"),
+        ("--timeout=nan", "--timeout: 'nan' is not a number of seconds above 0"),
+    ],
+)
+def test_numbers_that_make_no_sense(option: str, text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert text in said(capsys, models.residual(tmp_path), option)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "a.npy: not an array that NumPy reads"),
+        (np.full((1, 3, 8, 8), np.nan), "a.npy: float64 with what is no finite number"),
+        (np.array(["a"] * 192), "a.npy: <U1 with what is no finite number"),
+    ],
+    ids=["empty", "nan", "text"],
+)
+def test_calibration_data_that_is_none(
+    content: bytes | np.ndarray, text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "data" / "a.npy"
+    path.parent.mkdir()
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content)
+    assert text in said(capsys, models.residual(tmp_path), "--calibration", str(path.parent))
+
+
+Change = Callable[[onnx.ModelProto], None]
+
+
+def quantized(folder: Path, change: Change) -> str:
+    """A QDQ model of one convolution, changed."""
+    import firmware_models as more
+
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    path = models.save(folder, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
+    target = more.quantized(path, folder)
+    model = onnx.load(target)
+    change(model)
+    onnx.save(model, target)
+    return target
+
+
+def with_value(name: str, value: np.ndarray) -> Change:
+    """Another value of a constant."""
+
+    def change(model: onnx.ModelProto) -> None:
+        for tensor in model.graph.initializer:
+            if tensor.name == name:
+                tensor.CopyFrom(numpy_helper.from_array(value, name))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("x_scale", np.float32(0), "a scale of its quantization is 0.0; scales are finite and above 0"),
+        ("x_scale", np.float32("nan"), "a scale of its quantization is nan"),
+        ("x_scale", np.float32(-1), "a scale of its quantization is -1.0"),
+        ("w_scale", np.float32([1, 1, 0, 1]), "y: a scale of its quantization is 0.0"),
+        ("w_scale", np.float32([1e30] * 4), "y: its scales make a multiplier of 2^30 or more"),
+        ("w_zero_point", np.int8([1, 1, 1, 1]), "y: its weights have the zero-point 1"),
+        ("w_zero_point", np.int8([1, 0, 0, 0]), "y: its weights have several zero-points"),
+        ("x_zero_point", np.array(3, np.uint16), "activations are uint16; allowed are int8, uint8, int16"),
+    ],
+)
+def test_quantization_that_is_not_supported(
+    name: str, value: np.ndarray, text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert text in said(capsys, quantized(tmp_path, with_value(name, np.asarray(value))))
+
+
+def test_weights_in_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = models.residual(tmp_path)
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    (tmp_path / "weights.bin").unlink()
+    text = said(capsys, path)
+    assert text.startswith(f"firmware_check: {path}: ")
+    assert "weights.bin" in text
+
+
+def test_the_message_names_the_file_that_was_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Not that which it was quantized into."""
+    from onnx import helper
+
+    model = models.save(tmp_path, "same", [helper.make_node("Identity", ["x"], ["y"])], ([1, 4], [1, 4]), {})
+    assert said(capsys, model).startswith(f"firmware_check: {model}: no layer that CMSIS-NN can run")

@@ -63,15 +63,15 @@ class Constants:
         """Scale and zero-point of a QuantizeLinear or DequantizeLinear of an activation."""
         scale = self.array(node.inputs[1])
         if scale.size != 1:
-            raise Unsupported(f"{node.label} has {scale.size} scales; an activation has one")
+            raise Unsupported(f"{scale.size} scales quantize an activation; one is supported")
         zero, elem_type = 0, "uint8"
         if len(node.inputs) > 2 and node.inputs[2]:
             zero = int(self.array(node.inputs[2]).reshape(-1)[0])
             elem_type = self._graph.elem_type(node.inputs[2]) or str(self.array(node.inputs[2]).dtype)
         if elem_type not in BITS:
-            raise Unsupported(f"{node.label} quantizes to {elem_type}; allowed for activations: {', '.join(BITS)}")
+            raise Unsupported(f"activations are {elem_type}; allowed are {', '.join(BITS)}")
         unsigned = elem_type == "uint8"
-        value = float(scale.reshape(-1)[0])
+        value = float(_positive(scale).reshape(-1)[0])
         return Quantization(value, zero - 128 if unsigned else zero, BITS[elem_type], unsigned)
 
     def weights(self, tensor: str) -> Weights:
@@ -92,7 +92,7 @@ class Constants:
 
     def _dequantized(self, node: Node) -> Weights:
         integers = self.array(node.inputs[0])
-        scales = self.array(node.inputs[1]).astype(np.float64).reshape(-1)
+        scales = _positive(self.array(node.inputs[1])).astype(np.float64).reshape(-1)
         zeros = self.array(node.inputs[2]).reshape(-1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
         if node.int("block_size"):
             raise Unsupported("its weights are quantized in blocks; CMSIS-NN has one scale for each output channel")
@@ -125,6 +125,13 @@ class Constants:
             return True
         node = self._graph.producers.get(tensor)
         return node is not None and node.op_type == "DequantizeLinear" and self.known(node.inputs[0])
+
+
+def _positive(scales: np.ndarray) -> np.ndarray:
+    wrong = scales[~((scales > 0) & np.isfinite(scales))]
+    if wrong.size:
+        raise Unsupported(f"a scale of its quantization is {wrong.reshape(-1)[0]}; scales are finite and above 0")
+    return scales
 
 
 def _moved(weights: Weights, node: Node) -> Weights:

@@ -41,7 +41,7 @@ def read_program(path: str, graph: Graph, library: Library, lowered: Lowered | N
     best = min(programs, key=lambda program: sum(step.op_type == "Transpose" for step in program.steps))
     if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
-        raise FirmwareError(f"{path}: no layer that CMSIS-NN can run as int8" + (f" ({reasons})" if reasons else ""))
+        raise FirmwareError("no layer that CMSIS-NN can run as int8 or int16" + (f" ({reasons})" if reasons else ""))
     return best
 
 

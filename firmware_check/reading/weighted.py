@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 BIAS = {8: ("int32_t", 32), 16: ("int64_t", 48)}
 """Bits of the activations to the C type of a bias and the bits that TensorFlow Lite rescales it in."""
 
+MOST_SHIFT = 30
+"""Largest shift to the left that TensorFlow Lite gives a multiplier."""
+
 
 def build_convolution(builder: Builder, node: Node) -> None:
     """Conv: OHWI weights, or 1HWO where it is depthwise."""
@@ -164,6 +167,8 @@ def _arrays(laid_out: Elements, bias: Elements, scales: Elements, sink: Sink) ->
     bias_type, bits = BIAS[sink.quantization.bits]
     bias = np.clip(bias, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     multipliers = [quantize_multiplier(scale / sink.quantization.scale) for scale in scales]
+    if max(each.shift for each in multipliers) > MOST_SHIFT:
+        raise Unsupported(f"its scales make a multiplier of 2^{MOST_SHIFT} or more")
     return (
         Array("weights", "int8_t", np.ascontiguousarray(laid_out).reshape(-1)),
         Array("bias", bias_type, bias.astype(np.int64)),
