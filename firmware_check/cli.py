@@ -94,8 +94,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from firmware_check.check import Options
     from firmware_check.library import open_library
+    from firmware_check.opening import Options
     from firmware_check.session import Session
 
     if args.strict and not args.against:

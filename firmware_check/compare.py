@@ -11,7 +11,8 @@ from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
 
 if TYPE_CHECKING:
-    from firmware_check.check import Check, Model
+    from firmware_check.check import Check
+    from firmware_check.opening import Model
     from firmware_check.reference import Arrays
     from firmware_check.verdict import Differences, LayerVerdict
 

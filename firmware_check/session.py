@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench
-from firmware_check.check import Check, Model, Options, check, inputs_of, open_model
+from firmware_check.check import Check, check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
+from firmware_check.opening import Model, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
-from firmware_check.check import Model, Options, open_model
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
+from firmware_check.opening import Model, Options, open_model
 from firmware_check.program import Elements
 from firmware_check.run import run_image
 

@@ -109,3 +109,23 @@ def beside(folder: Path) -> str:
     model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
     onnx.save(model, path)
     return path
+
+
+def branches(folder: Path) -> str:
+    """Operators that the QOperator format has forms of its own for."""
+    nodes = [
+        models.conv("x", "w0", "c0", pads=[1, 1, 1, 1]),
+        helper.make_node("Sigmoid", ["c0"], ["s"], name="sigmoid"),
+        helper.make_node("LeakyRelu", ["c0"], ["l"], name="leaky", alpha=0.2),
+        helper.make_node("Mul", ["s", "l"], ["m"], name="mul"),
+        helper.make_node("Concat", ["m", "l", "s"], ["j"], name="concat", axis=1),
+        helper.make_node("AveragePool", ["j"], ["a"], name="average", kernel_shape=[2, 2], strides=[2, 2]),
+        models.conv("a", "w1", "c1"),
+        helper.make_node("Transpose", ["c1"], ["t"], name="transpose", perm=[0, 2, 3, 1]),
+        helper.make_node("MatMul", ["t", "p"], ["q"], name="matmul"),
+        helper.make_node("Softmax", ["q"], ["y"], name="softmax", axis=-1),
+    ]
+    weights = models.with_biases({"w0": models.filters(4, 3, 3, 3), "w1": models.filters(5, 12, 1, 1)})
+    return models.save(
+        folder, "branches", nodes, ([1, 3, 6, 6], [1, 3, 3, 7]), {**weights, "p": models.filters(5, 7)}
+    )

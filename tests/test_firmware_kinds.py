@@ -13,8 +13,8 @@ import example_models as models
 import firmware_models as more
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
-from firmware_check.check import Options, open_model
 from firmware_check.emit import HERE, model_source
+from firmware_check.opening import Options, open_model
 from test_firmware_board import MISSING, REQUIRED, check, data
 from test_firmware_releases import CONV, POOL, RELEASES, SCALES, Stub, write_headers
 
@@ -33,7 +33,7 @@ def right(found: dict) -> dict:
 
 
 @pytest.mark.parametrize("signed", [True, False], ids=["int8", "uint8"])
-@pytest.mark.parametrize("make", [models.mobilenet, models.residual], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [models.mobilenet, models.residual, more.branches], ids=lambda make: make.__name__)
 def test_models_of_operators_on_integers_run_as_the_others_do(make, signed: bool, tmp_path: Path) -> None:
     path = more.in_operator_format(make(tmp_path), tmp_path, signed)
     file = onnx.load(path)

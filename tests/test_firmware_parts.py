@@ -176,8 +176,8 @@ class EverythingLibrary:
 @pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "6.0.0", "7.0.0", "main"])
 def test_the_generated_c_follows_the_release(release: str, tmp_path: Path) -> None:
     from firmware_check.boards import BOARDS
-    from firmware_check.check import Options, open_model
     from firmware_check.emit import model_source
+    from firmware_check.opening import Options, open_model
 
     pytest.importorskip("jinja2")
     library = EverythingLibrary(release)

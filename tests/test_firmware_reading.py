@@ -14,8 +14,8 @@ from onnx import helper, numpy_helper
 
 import example_models as models
 import firmware_models as more
-from firmware_check.check import Model, Options, open_model
 from firmware_check.library import Library
+from firmware_check.opening import Model, Options, open_model
 from firmware_check.program import Quantization, Step
 from firmware_check.reading.lookups import table_of
 from firmware_check.reading.sink import Sink

@@ -12,8 +12,8 @@ from onnx import helper
 import example_models as models
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
-from firmware_check.check import Options, open_model
 from firmware_check.emit import HERE, model_source, sweep_source
+from firmware_check.opening import Options, open_model
 from test_firmware_board import MISSING, REQUIRED, data
 from test_firmware_parts import EverythingLibrary
 

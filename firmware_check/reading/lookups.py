@@ -62,6 +62,7 @@ CURVES: dict[tuple[str, str], Curve] = {
 
 ARITHMETIC: dict[tuple[str, str], Callable[[Elements, Elements], Elements]] = {
     ("", "Add"): np.add,
+    ("", "Sum"): np.add,
     ("", "Sub"): np.subtract,
     ("", "Mul"): np.multiply,
     ("", "Div"): np.divide,

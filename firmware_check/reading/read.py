@@ -71,9 +71,11 @@ class Builder:
         for node in self.graph.nodes:
             if node.index in self.done or node.outputs[0] in self.derived:
                 continue
+            before = len(self.steps)
             try:
                 self._node(node)
             except Unsupported as error:
+                del self.steps[before:]  # what only moved its operands
                 self.foreign.append((node.label, str(error)))
         outputs = [self.integers.get(name) or self.reals.get(name) for name in self.graph.outputs]
         known = tuple(value for value in outputs if value is not None)

@@ -9,9 +9,10 @@ import numpy as np
 
 from firmware_check.reading.constants import BITS
 from firmware_check.reading.unsupported import Unsupported
+from firmware_check.reading.views import channels_last, reshaped
 
 if TYPE_CHECKING:
-    from firmware_check.program import Quantization
+    from firmware_check.program import Quantization, Value
     from firmware_check.reading.read import Builder
     from onnxlint_cmsis.onnx_graph.graph import Node
 
@@ -58,6 +59,15 @@ def sink_of(builder: Builder, node: Node, may_add: bool = False) -> Sink:
     high = min([quantization.highest, *(quantization.integer(upper) for _, upper in limits)])
     builder.done.update(each.index for each in (*absorbed, reader))
     return Sink(reader.outputs[0], quantization, (low, high), added, (*absorbed, reader))
+
+
+def like(builder: Builder, node: Node, sink: Sink, source: Value | None = None) -> Value:
+    """The output of a layer, channels last or in the order of one of its inputs."""
+    shape = builder.shape(node.outputs[0])
+    order = source.order if source is not None else channels_last(len(shape))
+    output = builder.new(sink.tensor, shape, order, sink.quantization)
+    final = builder.shape(sink.tensor)
+    return output if final == shape else reshaped(output, final)
 
 
 def clip_limits(builder: Builder, node: Node) -> tuple[float, float]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from firmware_check.reading.elementwise import build_add, build_mul
 from firmware_check.reading.lookups import CURVES, build_arithmetic, build_curve
 from firmware_check.reading.moves import build_resize, build_slice
 from firmware_check.reading.unweighted import (
     build_activation,
-    build_add,
     build_concat,
-    build_mul,
     build_pad,
     build_pool,
     build_softmax,
@@ -46,7 +45,7 @@ OPERATORS: dict[tuple[str, str], Operator] = {
     ("", "MaxPool"): Operator(build_pool, ("max_pool",), "dilations; a second output"),
     ("", "GlobalMaxPool"): Operator(build_pool, ("max_pool",)),
     ("", "Add"): Operator(build_add, ("add", "lookup"), "a float constant of several values"),
-    ("", "Sum"): Operator(build_add, ("add",), "more than two operands"),
+    ("", "Sum"): Operator(build_add, ("add", "lookup"), "more than two operands; a float constant of several values"),
     ("", "Mul"): Operator(build_mul, ("mul", "lookup"), "a float constant of several values"),
     ("", "Sub"): Operator(build_arithmetic, ("lookup",), "all but a single constant as one operand"),
     ("", "Div"): Operator(build_arithmetic, ("lookup",), "all but a single constant as one operand"),

@@ -1,0 +1,100 @@
+"""From a file to a model that firmware is made of: read, quantized or rewritten where that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+
+from firmware_check.errors import FirmwareError
+from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
+from firmware_check.quantize import is_float, quantize
+from firmware_check.reading import read_program
+from firmware_check.reference import Reference
+
+if TYPE_CHECKING:
+    from firmware_check.library import Library
+    from firmware_check.program import Program
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+
+Shapes = Mapping[str, tuple[int | None, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A quantized model, read for the firmware and for ONNX Runtime."""
+
+    path: str
+    """File as the user named it."""
+    quantized_here: bool
+    """Whether the file is float and was quantized for this check."""
+    graph: Graph
+    """As the linter reads it."""
+    program: Program
+    """Its layers."""
+    reference: Reference
+    """It in ONNX Runtime."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How models are read and run."""
+
+    input_shapes: Shapes
+    """Sizes of inputs that the file leaves open."""
+    calibration: str = ""
+    """Folder of .npy files for float models; empty for random data."""
+    seed: int = 0
+    """Of random calibration data and random inputs."""
+    runs: int = 4
+    """Sets of inputs that a whole model is run on."""
+
+
+def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
+    """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
+    try:
+        return _open(path, library, options, folder)
+    except FirmwareError as error:
+        raise FirmwareError(f"{path}: {error}") from None
+    except onnx.checker.ValidationError as error:  # weights in another file that is not there
+        raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
+    graph = _load(path, options)
+    model = onnx.load(path, load_external_data=False)
+    quantized = is_float(model)
+    source = path
+    if quantized:
+        source = str(quantize(path, graph, options.calibration, options.seed, folder))
+        graph = _load(source, options)
+    program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
+    return Model(path, quantized, graph, program, Reference(source, path, graph))
+
+
+def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:
+    """The layers; those of a model in QOperator format from its QDQ form, written into `folder`."""
+    if folder is None:
+        return read_program(path, graph, library)
+    expanded = expand(path, folder)
+    real = _load(str(expanded.path), options)
+    lowered = lowered_as_given(graph, real, expanded.made_for)
+    return named_as_given(read_program(str(expanded.path), real, library, lowered), graph)
+
+
+def _load(path: str, options: Options) -> Graph:
+    from onnxlint_cmsis.onnx_graph.load import ModelError, load
+
+    try:
+        graph = load(path, input_shapes=options.input_shapes)
+    except ModelError as error:
+        raise FirmwareError(error.message) from None
+    for name in graph.inputs:
+        shape = graph.shape(name)
+        if shape is None or any(size is None for size in shape):
+            text = "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
+            raise FirmwareError(f"input '{name}' has shape {text}; give its sizes: --input-shape {name}=1,...")
+    return graph
