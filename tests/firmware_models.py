@@ -126,6 +126,4 @@ def branches(folder: Path) -> str:
         helper.make_node("Softmax", ["q"], ["y"], name="softmax", axis=-1),
     ]
     weights = models.with_biases({"w0": models.filters(4, 3, 3, 3), "w1": models.filters(5, 12, 1, 1)})
-    return models.save(
-        folder, "branches", nodes, ([1, 3, 6, 6], [1, 3, 3, 7]), {**weights, "p": models.filters(5, 7)}
-    )
+    return models.save(folder, "branches", nodes, ([1, 3, 6, 6], [1, 3, 3, 7]), {**weights, "p": models.filters(5, 7)})

@@ -97,6 +97,33 @@ def test_a_slice_takes_what_numpy_takes(
     assert (ours == expected).all()
 
 
+@pytest.mark.parametrize(
+    ("factor", "size", "text"),
+    [(2.0, 4, ""), (2.4, 4, "only nearest neighbours and whole factors are supported"), (1.5, 3, "only nearest")],
+)
+def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int, text: str, tmp_path: Path) -> None:
+    """Two by 2.4 are four elements, too, but the first stands three times."""
+    nodes = [
+        *rounded("x", "d"),
+        helper.make_node("Resize", ["d", "", "f"], ["c"], name="resize", coordinate_transformation_mode="asymmetric",
+                         nearest_mode="floor"),
+        *rounded("c", "m"),
+        helper.make_node("GlobalMaxPool", ["m"], ["g"], name="max"),
+        *rounded("g", "y"),
+    ]  # fmt: skip
+    weights = {"k": np.array(0.5), "f": np.array([1, 1, factor, 1])}
+    path = models.save(tmp_path, "grown", nodes, ([1, 3, 2, 4], [1, 3, 1, 1]), weights)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(3, np.int8), "z"))
+    onnx.save(model, path)
+    program = read_with_pools(path, tmp_path).program
+    assert dict(program.foreign).get("resize", "").startswith(text)
+    steps = {step.label: step for step in program.steps}
+    assert ("resize" in steps) == (not text)
+    if not text:
+        assert steps["resize"].output.shape == (1, 3, size, 4)
+
+
 def read_with_pools(path: str, folder: Path) -> Model:
     """The model with the library of the installed wheel."""
     from firmware_check.library import open_library

@@ -70,7 +70,7 @@ def build_resize(builder: Builder, node: Node) -> None:
     source = builder.plain(node, builder.known(node.inputs[0]))
     shape = builder.shape(node.outputs[0])
     whole = all(new % old == 0 for new, old in zip(shape, source.shape, strict=True))
-    if node.text("mode", "nearest") != "nearest" or not whole:
+    if node.text("mode", "nearest") != "nearest" or not whole or not _scales_are(builder, node, source.shape, shape):
         raise Unsupported("only nearest neighbours and whole factors are supported")
     if not _repeats(node):
         raise Unsupported("its coordinates do not repeat each element equally often")
@@ -80,6 +80,16 @@ def build_resize(builder: Builder, node: Node) -> None:
         times = shape[axis] // source.shape[axis]
         places += [(source.shape[axis], strides[axis]), *([(times, 0)] if times > 1 else [])]
     _copy(builder, node, source, places, 0)
+
+
+def _scales_are(builder: Builder, node: Node, old: tuple[int, ...], new: tuple[int, ...]) -> bool:
+    """Whether factors that the node gives are those of the sizes: 2.4 makes 4 of 2, but not each element twice."""
+    place = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
+    given = node.attributes.get("scales", ())
+    if len(node.inputs) > place and node.inputs[place]:
+        given = tuple(builder.constants.array(node.inputs[place]).reshape(-1).tolist())
+    factors = tuple(new[axis] / old[axis] for axis in node.ints("axes") or range(len(old)))
+    return given in ((), factors)
 
 
 def _repeats(node: Node) -> bool:
