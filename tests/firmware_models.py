@@ -95,7 +95,9 @@ def beside(folder: Path) -> str:
         helper.make_node("Div", ["grown", "two"], ["half"], name="half"),
         helper.make_node("LeakyRelu", ["half"], ["leaky"], name="leaky", alpha=0.1),
         helper.make_node("Tanh", ["leaky"], ["t"], name="tanh"),
-        models.conv("t", "w2", "y"),
+        helper.make_node("AveragePool", ["t"], ["p"], name="counted", kernel_shape=[3, 3], pads=[1, 1, 1, 1],
+                         count_include_pad=1),
+        models.conv("p", "w2", "y"),
     ]  # fmt: skip
     weights = models.with_biases(
         {"w0": models.filters(4, 3, 3, 3), "w1": models.filters(4, 4, 1, 1), "w2": models.filters(2, 4, 1, 1)}

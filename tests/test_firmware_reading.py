@@ -185,3 +185,18 @@ def test_int16_with_a_zero_point_does_not_run(tmp_path: Path) -> None:
     onnx.save(model, path)
     reasons = dict(read_wide(path, tmp_path).program.foreign)
     assert reasons["c0"] == "its int16 activations have the zero-point 7; CMSIS-NN's s16 functions take 0"
+
+
+def test_every_form_has_its_macros_and_its_operators() -> None:
+    import re
+
+    from firmware_check.emit import HERE
+    from firmware_check.reading.forms import FORMS
+    from firmware_check.reading.table import OPERATORS
+
+    template = (HERE / "templates" / "forms.c.j2").read_text(encoding="utf-8")
+    macros = set(re.findall(r"macro (\w+)\(step, name, library\)", template))
+    called = {name for name, form in FORMS.items() if form.functions}
+    assert macros == called | {form.plain for form in FORMS.values() if form.plain}
+    used = {form for operator in OPERATORS.values() for form in operator.forms}
+    assert used == set(FORMS)

@@ -73,7 +73,7 @@ FORMS = {
     "avgpool": Form(
         (Function("s8", "4.0.0", "arm_avgpool_s8"), Function("s16", "4.0.0", "arm_avgpool_s16")),
         "reference_avgpool",
-        apart="input and output of different scales",
+        apart="input and output of different scales, padding that is counted",
     ),
     "max_pool": Form(
         (Function("s8", "4.0.0", "arm_max_pool_s8"), Function("s16", "4.0.0", "arm_max_pool_s16")),

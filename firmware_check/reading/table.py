@@ -40,7 +40,7 @@ OPERATORS: dict[tuple[str, str], Operator] = {
     ("", "ConvTranspose"): Operator(build_transpose, ("transpose_conv",), "groups, dilations"),
     ("", "Gemm"): Operator(build_dense, ("fully_connected",), "transA, alpha, beta; a product of two activations"),
     ("", "MatMul"): Operator(build_dense, ("fully_connected",), "a product of two activations"),
-    ("", "AveragePool"): Operator(build_pool, ("avgpool",), "padding that is counted; dilations"),
+    ("", "AveragePool"): Operator(build_pool, ("avgpool",), "dilations; counted padding where sizes are rounded up"),
     ("", "GlobalAveragePool"): Operator(build_pool, ("avgpool",)),
     ("", "MaxPool"): Operator(build_pool, ("max_pool",), "dilations; a second output"),
     ("", "GlobalMaxPool"): Operator(build_pool, ("max_pool",)),

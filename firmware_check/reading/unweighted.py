@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,14 @@ from firmware_check.reading.constants import BITS
 from firmware_check.reading.sink import clip_limits, like, sink_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.pooling import lower_pool
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization
     from firmware_check.reading.read import Builder
     from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.types import KernelCall
 
 _LARGEST_U16 = 0xFFFF
 _SOFTMAX_OUTPUT = (1 / 256, -128)
@@ -23,24 +27,36 @@ _SOFTMAX_OUTPUT = (1 / 256, -128)
 
 def build_pool(builder: Builder, node: Node) -> None:
     """Average and max pooling, global or with a window."""
-    layer = builder.layers.get(node.index)
-    if layer is None or not layer.call.entry.startswith(("avgpool", "max_pool")):
-        raise Unsupported(builder.refused.get(node.index, f"{node.op_type} has no form in CMSIS-NN here"))
-    call = layer.call
+    call = _pooling(builder, node)
     form = "avgpool" if call.entry.startswith("avgpool") else "max_pool"
     padded = any((call.padding.h, call.padding.w, call.pad_after.h, call.pad_after.w))
-    if form == "avgpool" and node.int("count_include_pad") and padded:
-        raise Unsupported("it counts padding into the average, which neither CMSIS-NN nor plain C here does")
+    whole = form == "avgpool" and bool(node.int("count_include_pad")) and padded
+    if whole and node.int("ceil_mode"):
+        raise Unsupported("it counts padding into the average and rounds its output's size up")
     source = builder.known(node.inputs[0])
     source = builder.ordered(node, source, channels_last(len(source.shape)))
     sink = sink_of(builder, node)
     reason = "" if equal(source.quantization, sink.quantization) else "its input and output have different scales"
+    reason = "it counts padding into the average, CMSIS-NN does not" if whole else reason
     rescale = quantize_multiplier(source.quantization.scale / sink.quantization.scale)
     step = Step(
         node.label, node.op_type, form, (source,), like(builder, node, sink), call, "", (),
-        {"limits": sink.limits, "rescale": rescale}, reason,
+        {"limits": sink.limits, "rescale": rescale, "whole": whole}, reason,
     )  # fmt: skip
     builder.add(step)
+
+
+def _pooling(builder: Builder, node: Node) -> KernelCall:
+    """The call, or what it would be if the average did not count padding."""
+    layer = builder.layers.get(node.index)
+    found = layer or lower_pool(builder.graph, _without_counted_padding(node), Assumptions())
+    if isinstance(found, str):
+        raise Unsupported(found)
+    return found.call
+
+
+def _without_counted_padding(node: Node) -> Node:
+    return replace(node, attributes={**node.attributes, "count_include_pad": 0})
 
 
 def build_softmax(builder: Builder, node: Node) -> None:

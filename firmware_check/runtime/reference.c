@@ -145,7 +145,7 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, int
     return 0;
 }
 
-static int8_t pool_one(const plain_window *v, int32_t average, const plain_rescale *q, const int8_t *input,
+static int8_t pool_one(const plain_window *v, plain_pooling kind, const plain_rescale *q, const int8_t *input,
                        const plain_dims *at)
 {
     int32_t sum = 0, count = 0, largest = INT8_MIN;
@@ -164,15 +164,16 @@ static int8_t pool_one(const plain_window *v, int32_t average, const plain_resca
             }
         }
     }
-    if (!average)
+    if (kind == MAXIMUM)
     {
         return rescaled(largest + q->input_offset, q);
     }
+    count = kind == AVERAGE_OF_WINDOW ? v->filter.h * v->filter.w : count;
     const float mean = (float)sum / (float)count * ldexpf((float)q->multiplier, q->shift - 31);
     return (int8_t)clamp((int32_t)lrintf(mean) + q->output_offset, q->lowest, q->highest);
 }
 
-int32_t plain_pool(const plain_window *v, int32_t average, const plain_rescale *q, const int8_t *input, int8_t *output)
+int32_t plain_pool(const plain_window *v, plain_pooling kind, const plain_rescale *q, const int8_t *input, int8_t *output)
 {
     plain_dims at;
     for (at.n = 0; at.n < v->output.n; at.n++)
@@ -183,7 +184,7 @@ int32_t plain_pool(const plain_window *v, int32_t average, const plain_rescale *
             {
                 for (at.c = 0; at.c < v->output.c; at.c++)
                 {
-                    *output++ = pool_one(v, average, q, input, &at);
+                    *output++ = pool_one(v, kind, q, input, &at);
                 }
             }
         }

@@ -26,6 +26,14 @@ typedef struct
     int32_t input_offset, multiplier, shift, output_offset, lowest, highest;
 } plain_rescale;
 
+/* An average divides by the inputs in the window, or by all its places, padding among them. */
+typedef enum
+{
+    MAXIMUM,
+    AVERAGE,
+    AVERAGE_OF_WINDOW
+} plain_pooling;
+
 int32_t plain_convolve(const plain_window *window, const plain_quantization *q, const int8_t *input,
                        const int8_t *weights, const int32_t *bias, int8_t *output);
 int32_t plain_transpose_conv(const plain_window *window, const plain_quantization *q, const int8_t *input,
@@ -33,7 +41,7 @@ int32_t plain_transpose_conv(const plain_window *window, const plain_quantizatio
 int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, int32_t per_channel,
                               const plain_quantization *q, const int8_t *input, const int8_t *weights,
                               const int32_t *bias, int8_t *output);
-int32_t plain_pool(const plain_window *window, int32_t average, const plain_rescale *q, const int8_t *input,
+int32_t plain_pool(const plain_window *window, plain_pooling kind, const plain_rescale *q, const int8_t *input,
                    int8_t *output);
 int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *input, int8_t *output);
 int32_t plain_requantize_s16(const plain_rescale *q, uint32_t count, const int16_t *input, int16_t *output);
