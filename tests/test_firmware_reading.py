@@ -200,3 +200,18 @@ def test_every_form_has_its_macros_and_its_operators() -> None:
     assert macros == called | {form.plain for form in FORMS.values() if form.plain}
     used = {form for operator in OPERATORS.values() for form in operator.forms}
     assert used == set(FORMS)
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["int8", "uint8"])
+def test_scales_of_each_channel_come_with_the_operators_on_integers(signed: bool, tmp_path: Path) -> None:
+    path = more.in_operator_format(models.multiplier(tmp_path, 3), tmp_path, signed)
+    steps = read_with_pools(path, tmp_path).program.steps
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    nodes = {node.name: node for node in onnx.load(path).graph.node}
+    for step, channels in zip(steps, (12, 5), strict=True):
+        inputs = nodes[step.label].input
+        real = tensors[inputs[1]] * tensors[inputs[4]].astype(np.float64) / tensors[inputs[6]]
+        arrays = {array.name: array.values for array in step.arrays}
+        ours = arrays["multipliers"] * 2.0 ** (arrays["shifts"] - 31)
+        assert ours.shape == (channels,)
+        assert np.allclose(ours, real, rtol=1e-6)
