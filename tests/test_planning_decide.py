@@ -190,6 +190,46 @@ def test_seventeen_channels_lead_a_transposed_convolution_round_a_wrong_kernel()
     assert sum(found.before.hazards) == 2 > sum(found.after.hazards) == 0
 
 
+def upsampling(have):
+    """Conv 4 -> have, Relu, 3x3 ConvTranspose of stride 2 and padding 1: wrong on 7.0.0 below 17 input channels."""
+    build = Builder()
+    value = build.op("Relu", build.conv(build.input("x", 1, 4, 6, 6), 4, have, name="conv0"))
+    return build, build.op("ConvTranspose", value, build.weights(have, 4, 3, 3), strides=[2, 2], pads=[1] * 4)
+
+
+@pytest.mark.parametrize("have", [4, 6, 16])
+@pytest.mark.parametrize(("align", "want"), [(4, 20), (3, 18), (16, 32), (64, 64)])
+def test_align_repairs_a_hazard_beyond_the_next_multiple_with_the_least_multiple_that_does(have, align, want):
+    build, out = upsampling(have)
+    found = decided(build, out, policy="align", align=align, targets=(M55,))
+    assert list(found.sizes.values()) == [want]
+    assert found.repairs
+    assert found.repaired.instructions[0] > found.before.instructions[0]
+
+
+def test_align_takes_the_least_repairing_size_where_no_multiple_repairs():
+    """A 1x5 layer of stride 2 is wrong on M55 with every multiple of four."""
+    build, out = row_of(4)
+    assert list(decided(build, out, policy="align", targets=(M55,)).sizes.values()) == [5]
+    build, out = row_of(5)
+    assert decided(build, out, policy="align", targets=(M55,)).sizes == {}
+
+
+def test_align_leaves_classes_without_a_hazard_at_the_next_multiple():
+    build, out = upsampling(6)
+    last = build.conv(build.op("Relu", build.conv(out, 4, 6, name="after")), 6, 2)
+    found = decided(build, last, policy="align", targets=(M55,))
+    assert sizes_of(build, last, found) == {"conv0": 20, "after": 8}
+
+
+@pytest.mark.parametrize("policy", ["route", "faster"])
+def test_the_other_policies_take_the_least_repairing_size(policy):
+    build, out = upsampling(6)
+    assert list(decided(build, out, policy=policy, targets=(M55,)).sizes.values()) == [17]
+    build, out = row_of(4)
+    assert list(decided(build, out, policy=policy, targets=(M55,)).sizes.values()) == [5]
+
+
 def test_a_repair_may_cost_another_target_instructions():
     build, out = row_of(4)
     found = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M4, M55))

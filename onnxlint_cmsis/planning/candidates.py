@@ -22,18 +22,31 @@ def domains_of(
 ) -> dict[int, tuple[int, ...]]:
     """Candidates of each class that may change, the present size first; classes with no other are left out.
 
-    `live` has the number of lanes that must stay, for classes where it is less than the size.
+    `live` has the number of lanes that must stay, for classes where it is less than the size. A class along a layer
+    with a known hazard has all sizes within reach, whatever the policy.
     """
-    policy = POLICIES[options.policy]
+    policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
     named = _named(view, prices) if policy.named else {}
     least = dict.fromkeys(_grouped(view), 2)
     found = {}
     for leaf, group in movable.items():
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
+        if leaf in hazardous:
+            wanted |= {*range(group.size, group.size + REACH)}
         others = sorted(size for size in wanted - {group.size} if size >= least.get(leaf, 1))
         if others:
             found[leaf] = (group.size, *others)
     return found
+
+
+def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
+    """Leaves along the channels of layers that have a known hazard on some target."""
+    return frozenset(
+        leaf
+        for site in view.sites
+        if any(price.route.hazards for price in prices.of(site.layer.call))
+        for leaf in site.leaves
+    )
 
 
 def _grouped(view: View) -> Iterator[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
-from onnxlint_cmsis.planning.candidates import domains_of
+from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
 from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses
 from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.options import FixOptions
@@ -58,16 +58,6 @@ def decide(
     problem = Problem(domains, factors)
     choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
     return choice.decision(_growth(problem, live, options))
-
-
-def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
-    """Leaves along the channels of layers that have a known hazard on some target."""
-    return frozenset(
-        leaf
-        for site in view.sites
-        if any(price.route.hazards for price in prices.of(site.layer.call))
-        for leaf in site.leaves
-    )
 
 
 def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
