@@ -144,4 +144,9 @@ def _unused(mark: _Marked) -> Finding:
 def reported(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
     """Whether a finding on a model would be reported: its rule runs on the file, and nothing suppresses it."""
     adjusted = codes.adjust(finding, settings)
-    return adjusted is not None and adjusted in apply([adjusted], settings, graph, path).findings
+    return adjusted is not None and not suppressed(settings, path, graph, adjusted)
+
+
+def suppressed(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
+    """Whether a finding on a model is accepted, in the configuration or by the model, whatever rules run."""
+    return finding not in apply([finding], settings, graph, path).findings

@@ -22,17 +22,18 @@ REACH = 16
 
 
 class Model:
-    """A graph with its dimension classes, worked out when first asked for."""
+    """A graph with its dimension classes, worked out when first asked for unless they are known."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, dimensions: Dimensions | None = None) -> None:
         self.graph = graph
+        self._known = dimensions
 
     @cached_property
     def dimensions(self) -> Dimensions:
         """Classes of the graph."""
         from onnxlint_cmsis.dims.classes import analyse
 
-        return analyse(self.graph)
+        return self._known or analyse(self.graph)
 
 
 class Subject(NamedTuple):

@@ -11,18 +11,19 @@ from onnxlint_cmsis.fixers.result import FixResult
 from onnxlint_cmsis.fixers.state import request_of
 from onnxlint_cmsis.fixers.write import replace_file
 from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
 
-RULES = ("CNN201", "CNN202")
-"""What a fix acts on; a file for which neither runs is not fixed."""
-
 
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
     """Fix a file; with `write`, replace it. None where it cannot be read as a model, which linting explains."""
-    if not any(codes.enabled(code, settings, path) for code in RULES):
-        return _untouched(settings, f"the rules that a fix acts on, {' and '.join(RULES)}, do not run on it")
+    rules = POLICIES[settings.fix_policy].rules
+    if not any(codes.enabled(code, settings, path) for code in rules):
+        groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in rules))
+        policy = f"--fix-policy {settings.fix_policy}"
+        return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it")
     try:
         data = Path(path).read_bytes()
         fixed = fix_model(path, data, request_of(settings, path))

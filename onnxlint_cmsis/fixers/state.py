@@ -10,8 +10,10 @@ from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
+from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.findings import change_finding
 from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
 from onnxlint_cmsis.types import Size, Target
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int, int]
 """Tensor, axis, index."""
-Reported = Callable[["Graph", "Finding"], bool]
+Asked = Callable[["Graph", "Finding"], bool]
 
 
 class Request(NamedTuple):
@@ -44,13 +47,15 @@ class Request(NamedTuple):
     """Sizes of inputs."""
     options: FixOptions
     """Policy and bounds."""
-    reported: Reported = lambda _graph, _finding: True
-    """Whether a finding would be reported; a class whose finding would not stays as it is."""
+    reported: Asked = lambda _graph, _finding: True
+    """Whether a finding would be reported; a class that answers none which would stays as it is."""
+    suppressed: Asked = lambda _graph, _finding: False
+    """Whether a finding is accepted; a class whose size is stays as it is."""
 
 
 def request_of(settings: Settings, path: str = "") -> Request:
     """What a file's settings ask for; with a path, what rules and suppressions leave alone stays."""
-    from onnxlint_cmsis.accepted.suppress import reported
+    from onnxlint_cmsis.accepted.suppress import reported, suppressed
 
     options = FixOptions(
         policy=settings.fix_policy,
@@ -61,7 +66,9 @@ def request_of(settings: Settings, path: str = "") -> Request:
         weights=settings.weights,
     )
     request = Request(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
-    return request._replace(reported=partial(reported, settings, path)) if path else request
+    if not path:
+        return request
+    return request._replace(reported=partial(reported, settings, path), suppressed=partial(suppressed, settings, path))
 
 
 class State:
@@ -87,26 +94,31 @@ class State:
         return onnx.load_model_from_string(self.data)
 
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
-        """What planning makes of it; classes whose findings would not be reported stay as they are."""
+        """What planning makes of it; classes that answer no finding which would be reported stay as they are."""
         from onnxlint_cmsis.fixers.resize import refused
         from onnxlint_cmsis.onnx_graph.arrays import reader
 
-        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices)
+        reported = partial(self.request.reported, self.graph)
+        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, reported)
         refusals, read = refused(self.model, self.graph, self.dimensions), reader(self.data, self.path)
         accepted: list[Finding] = []
         while True:
             found = survey(facts, self.request.options, read, refusals, disproved)
-            more = self._accepted(found)
+            groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
+            more = {group.id: reason for group in groups if (reason := self._unasked(found, group, accepted))}
             if not more:
                 return found._replace(accepted=tuple(accepted))
-            refusals |= dict.fromkeys(more, "its finding is accepted")
-            accepted += more.values()
+            refusals |= more
 
-    def _accepted(self, found: Survey) -> dict[int, Finding]:
-        """Classes that would change but whose finding would not be reported."""
-        groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
-        findings = {group.id: change_finding(found, group) for group in groups}
-        return {leaf: one for leaf, one in findings.items() if not self.request.reported(self.graph, one)}
+    def _unasked(self, found: Survey, group: DimensionClass, accepted: list[Finding]) -> str:
+        """Why nobody asks for a class's new size; empty where someone does. Adds its finding if that is accepted."""
+        finding = change_finding(found, group)
+        if self.request.suppressed(self.graph, finding):
+            accepted.append(finding)
+            return "its finding is suppressed"
+        sized = [finding] if finding.code in POLICIES[found.options.policy].rules else []
+        asked = any(self.request.reported(self.graph, one) for one in (*sized, *answered(found, group)))
+        return "" if asked else "no rule that asks for it runs on the file"
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""

@@ -14,6 +14,8 @@ import numpy as np
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.fixers.plan_types import Plan
 from onnxlint_cmsis.fixers.state import State
+from onnxlint_cmsis.planning.answers import hazards_along
+from onnxlint_cmsis.planning.view import View, view_of
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
@@ -49,9 +51,15 @@ class _Input(NamedTuple):
 
 
 def unlocked(state: State) -> Unlocked | None:
-    """The model with channels added behind the first input for which that lowers the number of known hazards."""
+    """The model with channels added behind the first input for which that lowers the number of known hazards.
+
+    Only where a rule that tells of one of them runs.
+    """
+    view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
     for given in _inputs(state):
-        more = _more(state, given)
+        found = hazards_along(view, state.prices, given.group)
+        asked = any(state.request.reported(state.graph, finding) for finding in found)
+        more = _more(state, view, given) if asked else 0
         if more:
             padded = _padded(state, given, more)
             new = state.followed(padded, Plan({})) if padded is not None else state
@@ -90,9 +98,9 @@ def _real(state: State, name: str, readers: tuple[Node, ...]) -> str:
     return readers[0].outputs[0] if alone and readers[0].outputs[0] not in state.graph.outputs else ""
 
 
-def _more(state: State, given: _Input) -> int:
+def _more(state: State, view: View, given: _Input) -> int:
     """Channels to add so that the fewest hazards are left, the fewest channels of equals; 0 where none helps."""
-    sites = [site for site in state.survey().view.sites if given.group.id in site.leaves]
+    sites = [site for site in view.sites if given.group.id in site.leaves]
 
     def hazards(more: int) -> tuple[int, ...]:
         found = (site.channels({given.group.id: given.group.size + more}) for site in sites)

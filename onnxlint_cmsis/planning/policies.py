@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from onnxlint_cmsis.checks.hazard import HazardCheck
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.planning.measures import Layout
 from onnxlint_cmsis.planning.problem import Level
 
@@ -27,6 +30,16 @@ class Policy(NamedTuple):
     """Whether instructions may rise on no target and have to fall by --min-gain."""
     named: bool
     """Whether sizes that routing conditions name are candidates too."""
+    rules: tuple[str, ...]
+    """Codes of the rules that it acts on; one that does not run on a file changes nothing there."""
+
+
+SIZES = ("CNN201", "CNN202")
+"""Rules on the size of a class."""
+ROUTING = tuple(check.code for check in CHECKS if isinstance(check, RoutingCheck))
+"""Rules on missed kernels."""
+HAZARDS = tuple(check.code for check in CHECKS if isinstance(check, HazardCheck))
+"""Rules on errors and wrong results, which come first for every policy."""
 
 
 def _faster(layout: Layout) -> tuple[Level, ...]:
@@ -56,9 +69,9 @@ def _to_the_multiple(have: int, _live: int, align: int) -> range:
 POLICIES: dict[str, Policy] = {
     policy.name: policy
     for policy in (
-        Policy("faster", _upward_from_live, _faster, traded=2, must_gain=True, named=True),
-        Policy("route", _upward, _route, traded=1, must_gain=False, named=True),
-        Policy("align", _to_the_multiple, _align, traded=1, must_gain=False, named=False),
+        Policy("faster", _upward_from_live, _faster, traded=2, must_gain=True, named=True, rules=SIZES + HAZARDS),
+        Policy("route", _upward, _route, traded=1, must_gain=False, named=True, rules=ROUTING + HAZARDS),
+        Policy("align", _to_the_multiple, _align, traded=1, must_gain=False, named=False, rules=SIZES + HAZARDS),
     )
 }
 """By name."""

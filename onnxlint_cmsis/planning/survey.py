@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.planning.decide import Decision, decide
 from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.view import View, view_of
+from onnxlint_cmsis.planning.view import Reported, View, view_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class Facts(NamedTuple):
     """Its classes."""
     prices: Prices
     """Prices of layers, as they are and at other sizes."""
+    reported: Reported = lambda _finding: True
+    """Which findings on layers count."""
 
 
 class Survey(NamedTuple):
@@ -47,6 +49,10 @@ class Survey(NamedTuple):
     """Lanes of its classes; None where weights are not to be read."""
     decision: Decision
     """Sizes to have."""
+    options: FixOptions
+    """What was asked for."""
+    refused: Mapping[int, str]
+    """Classes that had to stay as they are, with the reason."""
     accepted: tuple[Finding, ...] = ()
     """Findings on classes that stay as they are because nobody would see these."""
 
@@ -63,7 +69,7 @@ def survey(
     `read` gives the weights; `refused` names classes that must stay as they are; `disproved` are (tensor, axis, index)
     that were seen to hold other values than the analysis says.
     """
-    graph, _, dimensions, prices = facts
+    graph, dimensions, prices = facts.graph, facts.dimensions, facts.prices
     view = view_of(*facts)
     lanes = None
     if options.weights:
@@ -71,7 +77,7 @@ def survey(
 
         lanes = analyse_lanes(graph, dimensions, read, disproved=disproved)
     decision = decide(view, prices, options, live_counts(lanes, options), refused)
-    return Survey(view, prices, lanes, decision)
+    return Survey(view, prices, lanes, decision, options, dict(refused))
 
 
 def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.axes import leaves
@@ -11,6 +11,10 @@ from onnxlint_cmsis.lower.layer import Layer, Lowered
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.sites import Site, site_of
+from onnxlint_cmsis.types import Finding
+
+Reported = Callable[[Finding], bool]
+"""Whether a finding would be reported: its rule runs on the file, and nothing suppresses it."""
 
 FREE = frozenset(
     {
@@ -39,14 +43,18 @@ class View(NamedTuple):
     """All other layers; their prices do not move."""
     blind: dict[int, str]
     """Class to the label of a node along it whose cost is not known."""
+    reported: Reported
+    """Which findings on layers count."""
 
 
-def view_of(graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices) -> View:
+def view_of(
+    graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices, reported: Reported = lambda _finding: True
+) -> View:
     """What planning sees of a model."""
     found = [(layer, site_of(layer, dimensions)) for layer in lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices))
+    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices), reported)
 
 
 def _blind(

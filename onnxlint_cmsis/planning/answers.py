@@ -1,0 +1,65 @@
+"""Which findings on layers a class's new size answers: errors and wrong results, and missed kernels under `route`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.checks.hazard import HazardCheck
+from onnxlint_cmsis.checks.registry import CHECKS, Check
+from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.planning.policies import HAZARDS, POLICIES
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.planning.sites import Site
+    from onnxlint_cmsis.planning.survey import Survey
+    from onnxlint_cmsis.planning.view import View
+    from onnxlint_cmsis.types import Finding
+
+
+def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
+    """Findings of the model as it is that stay while all other classes change, and go with this one.
+
+    Only those that the policy acts on; one for each target.
+    """
+    model = Model(found.view.graph, found.view.dimensions)
+    for site in found.view.sites:
+        if group.id in site.leaves:
+            yield from _of_site(found, group, site, model)
+
+
+def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
+    """Findings on errors and wrong results of the layers along a class, one for each target."""
+    model = Model(view.graph, view.dimensions)
+    for site in view.sites:
+        if group.id in site.leaves:
+            for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
+                subject = Subject(model, site.layer, target, price.route)
+                for check in (check for check in CHECKS if check.code in HAZARDS):
+                    yield from check.run(subject)
+
+
+def _of_site(found: Survey, group: DimensionClass, site: Site, model: Model) -> Iterator[Finding]:
+    sizes, rules = found.decision.sizes, POLICIES[found.options.policy].rules
+    after = site.channels(sizes)
+    held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})
+    if after is None or held is None:
+        return
+    prices = (found.prices.of(site.layer.call), found.prices.at(site, held), found.prices.at(site, after))
+    for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
+        subject = Subject(model, site.layer, target, present.route)
+        for check in (check for check in CHECKS if check.code in rules):
+            for finding in check.run(subject):
+                if _there(check, finding, still.route) and not _there(check, finding, gone.route):
+                    yield finding
+
+
+def _there(check: Check, finding: Finding, route: Route) -> bool:
+    """Whether a finding holds for another route of its layer."""
+    if isinstance(check, HazardCheck):
+        return any(hazard.id == finding.properties["hazard"] for hazard in route.hazards)
+    return isinstance(check, RoutingCheck) and not check.satisfied(route)
