@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
 from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES, elem_bits, elem_name
 from onnxlint_cmsis.onnx_graph.external import location, read_bytes
 from onnxlint_cmsis.onnx_graph.values import TYPED_FIELDS
+from onnxlint_cmsis.onnx_graph.walk import all_tensors
 
 if TYPE_CHECKING:
-    from onnx import TensorProto
+    from onnx import ModelProto, TensorProto
 
     from onnxlint_cmsis.onnx_graph.graph import Problem
 
@@ -40,7 +41,8 @@ INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "flo
 def read(tensor: TensorProto, path: str) -> Codes:
     """Bit patterns in the tensor's shape; external data are read from beside the model at `path`.
 
-    Raises NotAppliedError for texts, complex numbers, and payloads that do not fit the shape.
+    Raises NotAppliedError for texts, complex numbers, and payloads that do not fit the shape, UnreadableError for
+    external data that are refused or missing.
     """
     name, bits, shape = elem_name(tensor.data_type), elem_bits(tensor.data_type), tuple(tensor.dims)
     if bits not in (2, 4, 8, 16, 32, 64) or name.startswith("complex"):
@@ -54,6 +56,13 @@ def read(tensor: TensorProto, path: str) -> Codes:
         shifts = np.arange(0, 8, bits, dtype=np.uint8)
         whole = (whole[:, None] >> shifts & (1 << bits) - 1).reshape(-1)[:count].astype(np.uint8)
     return whole.reshape(shape)
+
+
+def require_readable(model: ModelProto, path: str) -> None:
+    """Raise UnreadableError where a file with external data of a model at `path` cannot be opened; read nothing."""
+    for tensor in all_tensors(model):
+        if tensor.data_location == tensor.EXTERNAL:
+            _external(tensor, path, 0)
 
 
 def write(tensor: TensorProto, codes: Codes) -> None:
@@ -129,11 +138,14 @@ def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
 
 def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
     if path == "-":
-        raise NotAppliedError("external data of a model that is not read from a file are out of reach")
+        raise UnreadableError("external data of a model that is not read from a file are out of reach")
     problems: list[Problem] = []
-    raw = read_bytes(path, location(tensor, path, problems), needed)
-    if raw is None or problems:
-        raise NotAppliedError(problems[0].message if problems else f"the external data of `{tensor.name}` are not read")
+    place = location(tensor, path, problems)
+    if problems:
+        raise UnreadableError(problems[0].message)
+    raw = read_bytes(path, place, needed)
+    if raw is None:
+        raise UnreadableError(f"tensor `{tensor.name}`: external data are in {place.location!r}, which cannot be read")
     return bytes(raw)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers import differences
+from onnxlint_cmsis.fixers.codes import require_readable
 from onnxlint_cmsis.fixers.correspond import correspondence
 from onnxlint_cmsis.fixers.doubt import disproved
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.result import FixResult, Numbers
 from onnxlint_cmsis.fixers.state import Place, Request, State, plan_of
 from onnxlint_cmsis.fixers.unlock import unlocked
@@ -40,7 +41,10 @@ def fix_model(path: str, data: bytes, request: Request) -> Fixed:
     """
     start = State(path, data, request)
     try:
+        require_readable(start.model, path)
         return _fixed(start)
+    except UnreadableError as reason:
+        return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
     except NotAppliedError as reason:
         return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
 

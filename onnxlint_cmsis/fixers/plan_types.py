@@ -57,3 +57,7 @@ class TensorEdit(NamedTuple):
 
 class NotAppliedError(Exception):
     """A plan cannot be applied to this model; the text is one clause that says what stands in the way."""
+
+
+class UnreadableError(NotAppliedError):
+    """External data cannot be read; the text names tensor and file."""
