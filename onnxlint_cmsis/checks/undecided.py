@@ -56,11 +56,16 @@ class Undecided:
 
     def _wanting(self) -> str:
         """What a user can set; where the inputs are complete, what is missing inside."""
-        shapes = {name: self._graph.shape(name) for name in self._graph.inputs}
-        inputs = [f"{name}={_text(shape)}" for name, shape in shapes.items() if shape is None or None in shape]
+        inputs = missing_sizes(self._graph)
         if inputs:
             return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
         return f"All inputs have sizes; {', '.join(sorted(self._sizes))} does not follow from them"
+
+
+def missing_sizes(graph: Graph) -> list[str]:
+    """Inputs that lack sizes, as --input-shape takes them: `x=1,3,?,?`."""
+    shapes = {name: graph.shape(name) for name in graph.inputs}
+    return [f"{name}={_text(shape)}" for name, shape in shapes.items() if shape is None or None in shape]
 
 
 def _layers(names: list[str]) -> str:

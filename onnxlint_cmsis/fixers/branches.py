@@ -11,7 +11,7 @@ from onnxlint_cmsis.fixers.runtime import Array, Level, Session
 from onnxlint_cmsis.onnx_graph.walk import subgraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from onnx import GraphProto, ModelProto, NodeProto
 
@@ -57,10 +57,12 @@ def changed_inside(old: GraphProto, new: GraphProto) -> str:
     return ""
 
 
-def unreached(model: ModelProto, branches: list[Branch], feeds: Iterable[Mapping[str, Array]]) -> str:
-    """Name of a branch's node that none of the inputs leads into, empty where all are reached."""
+def unreached(
+    model: ModelProto, branches: Collection[Branch], feeds: Iterable[Mapping[str, Array]]
+) -> tuple[Branch, ...]:
+    """Branches that none of the inputs leads into."""
     if not branches:
-        return ""
+        return ()
     open_branches = set(branches)
     conditions = list(dict.fromkeys(branch.condition for branch in branches))
     session = Session(with_outputs(model, conditions), Level.NONE)
@@ -69,8 +71,8 @@ def unreached(model: ModelProto, branches: list[Branch], feeds: Iterable[Mapping
         seen = {name: bool(np.all(value)) for name, value in zip(conditions, values, strict=True)}
         open_branches -= {branch for branch in open_branches if seen[branch.condition] == branch.wanted}
         if not open_branches:
-            return ""
-    return min(branch.node for branch in open_branches)
+            return ()
+    return tuple(sorted(open_branches))
 
 
 def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodeProto]]:

@@ -25,10 +25,7 @@ _BITS = dict(ELEM_TYPES.values())
 
 def class_changes(before: State, after: State, found: Survey) -> Iterator[ClassChange]:
     """Classes whose size differs, in the order of the layers."""
-    for group in before.dimensions.classes:
-        want = _new_size(group, before, after)
-        if want == group.size:
-            continue
+    for group, want in resized(before, after):
         lanes = found.lanes.classes.get(group.id) if found.lanes else None
         yield ClassChange(
             group.size,
@@ -39,6 +36,14 @@ def class_changes(before: State, after: State, found: Survey) -> Iterator[ClassC
             len(lanes.constants) if lanes else 0,
             len(lanes.unread) if lanes else 0,
         )
+
+
+def resized(before: State, after: State) -> Iterator[tuple[DimensionClass, int]]:
+    """Classes whose size differs, with the new one."""
+    for group in before.dimensions.classes:
+        want = _new_size(group, before, after)
+        if want != group.size:
+            yield group, want
 
 
 def _new_size(group: DimensionClass, before: State, after: State) -> int:

@@ -118,6 +118,19 @@ class Locked(NamedTuple):
     """Why it may not change."""
 
 
+class Left(NamedTuple):
+    """A class that the policy would change and that stays."""
+
+    have: int
+    """Lanes."""
+    want: int
+    """Lanes that it would get."""
+    layers: tuple[str, ...]
+    """Layers that decide or read it."""
+    reason: str
+    """Why it stays, as a clause."""
+
+
 class Numbers(NamedTuple):
     """A count before and after."""
 
@@ -152,6 +165,8 @@ class FixResult(NamedTuple):
     """Hazards that go away."""
     locked: tuple[Locked, ...] = ()
     """LOCKED classes of interest, largest possible gain first."""
+    left: tuple[Left, ...] = ()
+    """Classes that would change but for the reason each has."""
     macs: Numbers = Numbers(0, 0)
     """Multiply-accumulates of the layers where they are known."""
     bytes: Numbers = Numbers(0, 0)

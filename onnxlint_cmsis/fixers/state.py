@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int, int]
 """Tensor, axis, index."""
+ClassName = tuple[str, ...]
+"""A class by what stays the same from round to round: see `name_of`."""
 Asked = Callable[["Graph", "Finding"], bool]
+
+
+UNASKED = "its findings are ignored or suppressed"
 
 
 class Request(NamedTuple):
@@ -47,6 +52,8 @@ class Request(NamedTuple):
     """Sizes of inputs."""
     options: FixOptions
     """Policy and bounds."""
+    refused: Mapping[ClassName, str] = {}
+    """Classes that stay as they are, with the reason."""
     reported: Asked = lambda _graph, _finding: True
     """Whether a finding would be reported; a class that answers none which would stays as it is."""
     suppressed: Asked = lambda _graph, _finding: False
@@ -93,14 +100,29 @@ class State:
 
         return onnx.load_model_from_string(self.data)
 
+    def refusing(self, refused: Mapping[ClassName, str]) -> State:
+        """The same model, some of whose classes stay as they are."""
+        request = self.request._replace(refused=dict(refused))
+        return State(self.path, self.data, request, self.prices, self.graph)
+
+    @cached_property
+    def refusals(self) -> dict[int, str]:
+        """Classes that cannot be changed, cannot be proven or are refused, with the reason; by class id."""
+        from onnxlint_cmsis.fixers.bodies import unprovable
+        from onnxlint_cmsis.fixers.resize import refused
+
+        names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.request.refused else {}
+        asked = {leaf: self.request.refused[name] for leaf, name in names.items() if name in self.request.refused}
+        found = refused(self.model, self.graph, self.dimensions)
+        return found | unprovable(self.graph, self.dimensions) | asked
+
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
         """What planning makes of it; classes that answer no finding which would be reported stay as they are."""
-        from onnxlint_cmsis.fixers.resize import refused
         from onnxlint_cmsis.onnx_graph.arrays import reader
 
         reported = partial(self.request.reported, self.graph)
         facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, reported)
-        refusals, read = refused(self.model, self.graph, self.dimensions), reader(self.data, self.path)
+        refusals, read = dict(self.refusals), reader(self.data, self.path)
         accepted: list[Finding] = []
         while True:
             found = survey(facts, self.request.options, read, refusals, disproved)
@@ -115,10 +137,10 @@ class State:
         finding = change_finding(found, group)
         if self.request.suppressed(self.graph, finding):
             accepted.append(finding)
-            return "its finding is suppressed"
+            return UNASKED
         sized = [finding] if finding.code in POLICIES[found.options.policy].rules else []
         asked = any(self.request.reported(self.graph, one) for one in (*sized, *answered(found, group)))
-        return "" if asked else "no rule that asks for it runs on the file"
+        return "" if asked else UNASKED
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""
@@ -131,6 +153,14 @@ class State:
         new = State(self.path, model.SerializeToString(), self.request, self.prices)
         new.source = self, plan
         return new
+
+
+def name_of(state: State, group: DimensionClass) -> ClassName:
+    """A class by its tensors that no fix renames: those that nodes make, and the first outputs of its layers."""
+    graph = state.graph
+    members = [f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers]
+    layers = [graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers)]
+    return (*members, "", *layers)
 
 
 def plan_of(found: Survey, options: FixOptions) -> Plan:

@@ -8,11 +8,11 @@ between two steps may then go the other way, which says nothing about the intege
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.fixers.branches import UnreachedError, changed_branches, unreached, with_outputs
+from onnxlint_cmsis.fixers.branches import Branch, UnreachedError, changed_branches, unreached, with_outputs
 from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
 from onnxlint_cmsis.fixers.correspond import QUANTIZING, Correspondence
 from onnxlint_cmsis.fixers.feeds import Feed, Setting, feed, settings
@@ -49,6 +49,8 @@ class Proof(NamedTuple):
     """Inputs tried."""
     inner: int = 0
     """Values inside the model that were compared as well."""
+    unreached: tuple[Branch, ...] = ()
+    """Branches of If that the change reaches into and no input leads into."""
 
 
 def prove(  # noqa: PLR0913
@@ -60,6 +62,7 @@ def prove(  # noqa: PLR0913
     input_shapes: InputShapes | None = None,
     beside: Path | None = None,
     same: Correspondence | None = None,
+    branches: Collection[Branch] = (),
 ) -> Proof:
     """Compare a model with the one that is to replace it.
 
@@ -67,7 +70,8 @@ def prove(  # noqa: PLR0913
     types, shapes and order; in ONNX Runtime integers are equal bit for bit, floats differ by at most
     `compare.TOLERANCE` of the output's range, and so do the values of `same` inside the models. A model that gives
     other outputs when it is run again is not proven. `beside` is a file in whose folder external data of models given
-    as bytes lie. Raises NotAppliedError for external data that cannot be read, OSError for files.
+    as bytes lie; `branches` are those that the change is known to reach into, besides those whose text differs. Raises
+    NotAppliedError for external data that cannot be read, OSError for files.
     """
     from onnx import ModelProto
 
@@ -79,10 +83,10 @@ def prove(  # noqa: PLR0913
         return Proof(False, f"ONNX Runtime cannot run the model as it is: {error}", False, (), 0)
     if runner.changes():
         return Proof(False, "it gives other outputs when it is run again on the same input", False, (), 0)
-    reason = static_reason(old, new) or runner.unreached(new, inputs)
+    reason = static_reason(old, new)
     if reason:
         return Proof(False, reason, True, (), 0)
-    return runner.compare(new, inputs, same or {})
+    return runner.unreached(new, inputs, branches) or runner.compare(new, inputs, same or {})
 
 
 def observe(
@@ -160,14 +164,16 @@ class _Runner:
         reason = f"{found.reason} ({level.value})" if found.reason else ""
         return proof._replace(equal=not reason, reason=reason, inner=found.tensors)
 
-    def unreached(self, new: bytes, count: int) -> str:
-        """What of the change no input reaches, empty where all is."""
+    def unreached(self, new: bytes, count: int, known: Collection[Branch]) -> Proof | None:
+        """What of the change no input reaches; None where all is reached."""
         try:
-            branches = changed_branches(self.model.graph, type(self.model).FromString(new).graph)
-            node = unreached(self.model, branches, self._feeds(count))
+            changed = changed_branches(self.model.graph, type(self.model).FromString(new).graph)
+            found = unreached(self.model, {*changed, *known}, self._feeds(count))
         except (UnreachedError, RuntimeRefusalError) as error:
-            return f"{error}; whether it is ever run is not known"
-        return f"no input leads into the changed branch of {node}" if node else ""
+            return Proof(False, f"{error}; whether it is ever run is not known", True, (), 0)
+        if not found:
+            return None
+        return Proof(False, f"no input leads into the changed branch of {found[0].node}", True, (), 0, unreached=found)
 
     def _feeds(self, count: int) -> Iterator[Feed]:
         for number, setting in self._numbers(count):

@@ -199,7 +199,7 @@ class Flattener:
         for name in _defined(graph):
             scope.names[name] = f"{scope.path}/{name}"
         inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
-        return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)))
+        return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)), scope.path)
 
     def _connect(self, node: Node) -> None:
         """Producers and consumers, and an entry for every value even where nothing is known of it."""

@@ -105,6 +105,8 @@ class Body(NamedTuple):
     """Keys of its formal inputs."""
     outputs: tuple[str, ...]
     """Keys of its outputs."""
+    path: str
+    """`Node.graph` of the nodes in it."""
 
 
 class Problem(NamedTuple):

@@ -31,6 +31,8 @@ class Decision(NamedTuple):
     """What it measures with `sizes`."""
     best: Count
     """What it would measure if --min-gain were 0."""
+    spent: int
+    """Bytes of channels that need not stay, which count against the budget; 0 where there is none."""
     measured: Callable[[Mapping[int, int]], Count]
     """What it would measure with other sizes of the classes in `sizes`; those left out are as they are."""
 
@@ -57,7 +59,7 @@ def decide(
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = Problem(domains, factors)
     choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
-    return choice.decision(_growth(problem, live, options))
+    return choice.decision(0 if options.budget is None else _spent(problem, live))
 
 
 def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
@@ -69,17 +71,12 @@ def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, Dimensi
     }
 
 
-def _growth(problem: Problem, live: Mapping[int, int], options: FixOptions) -> int | None:
-    """Bytes that the constants may grow by.
-
-    Counted from the model with its live lanes alone, so that what an earlier fix added counts again.
-    """
-    if options.budget is None:
-        return None
+def _spent(problem: Problem, live: Mapping[int, int]) -> int:
+    """Bytes that the constants have more than with live lanes alone, so that what an earlier fix added counts again."""
     layout_bytes = -1  # the last measure
     least = {leaf: min(live.get(leaf, sizes[0]), sizes[0]) for leaf, sizes in problem.domains.items()}
     have, bare = problem.totals(problem.present), problem.totals(least)
-    return max(0, options.budget - (have[layout_bytes] - bare[layout_bytes])) if have else 0
+    return have[layout_bytes] - bare[layout_bytes] if have else 0
 
 
 class _Choice:
@@ -90,8 +87,10 @@ class _Choice:
         self._policy = policy = POLICIES[options.policy]
         self._levels = policy.objective(layout)
 
-    def decision(self, growth: int | None) -> Decision:
-        """The sizes of all parts; `growth` bounds the bytes that all of them add."""
+    def decision(self, spent: int) -> Decision:
+        """The sizes of all parts; what they add and `spent` is at most the budget."""
+        budget = self._options.budget
+        growth = None if budget is None else max(0, budget - spent)
         parts = components(self._problem)
         chosen = self._chosen(parts, None)
         if growth is not None and self._grown(chosen) > growth:
@@ -102,7 +101,7 @@ class _Choice:
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
         before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
-        return Decision(changed, before, mended, after, least, lambda sizes: self._count({**present, **sizes}))
+        return Decision(changed, before, mended, after, least, spent, lambda sizes: self._count({**present, **sizes}))
 
     def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
         """For each part its sizes with hazards repaired, and its best ones."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.table import Rule, rule
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.answers import answered
+from onnxlint_cmsis.planning.policies import HAZARDS
 from onnxlint_cmsis.planning.survey import Survey
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize
 
@@ -55,8 +57,7 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
     grown = decision.after.bytes - without.bytes
     gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(saved, targets, strict=True))
     text = f"{_node(group)}: {what}: {gains} predicted instructions (not cycles), {grown:+,} bytes."
-    if sum(decision.after.hazards) < sum(without.hazards):
-        text += " This steps around a known error or wrong result."
+    text += "".join(f" {sentence}" for sentence in _repairs(survey, group))
     text += f" {group.freedom.value}: {_layers(group)}."
     tensor, axis = _place(survey, group)
     names = tuple(decider.label for decider in group.deciders)
@@ -68,6 +69,14 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
         row.code, row.name, row.level, text, _location(survey, group), _labels(survey), resize,
         properties={**properties, "bytes_added": grown},
     )  # fmt: skip
+
+
+def _repairs(survey: Survey, group: DimensionClass) -> Iterator[str]:
+    """Sentence on what the new size repairs, where it repairs anything."""
+    found = (finding for finding in answered(survey, group) if finding.code in HAZARDS)
+    names = dict.fromkeys(f"{finding.properties['hazard']} of '{finding.location.node}'" for finding in found)
+    if names:
+        yield f"This steps around {' and '.join(names)}."
 
 
 def _dead(survey: Survey, group: DimensionClass) -> str:

@@ -28,7 +28,7 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
     if not fix.changed:
         word = "not fixed" if fix.failed else "left as it is"
         yield f"{head}: {word}: {printable(fix.reason)}"
-        details = [] if run.quiet else [("locked", _locked(one)) for one in fix.locked[:SHOWN]]
+        details = [] if run.quiet else [*_kept(fix)]
     else:
         yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
         details = [*_details(fix, every=run.diff)]
@@ -68,8 +68,15 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     if fix.proof:
         yield "proof", proof_text(fix.proof)
-    for one in fix.locked[:SHOWN]:
-        yield "locked", _locked(one)
+    yield from _kept(fix)
+
+
+def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
+    """(label, text) of each class that stays: all that would change, and the LOCKED ones with most to gain."""
+    for one in fix.left:
+        yield "left", f"{one.have} -> {one.want} not done: {one.reason}: {_names(one.layers)}"
+    for locked in fix.locked[:SHOWN]:
+        yield "locked", _locked(locked)
 
 
 def _class(change: ClassChange) -> str:

@@ -1,0 +1,216 @@
+"""The most classes that can be fixed and proven: where the proof of all fails, those it fails by are left out.
+
+What a failed proof says decides where it says enough: a branch that no input leads into, a class that cannot be resized
+alone. Where it does not, halves of the classes are tried on their own, at most MAX_TRIES proofs in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from onnxlint_cmsis.fixers import differences
+from onnxlint_cmsis.fixers.bodies import branches_of
+from onnxlint_cmsis.fixers.correspond import correspondence
+from onnxlint_cmsis.fixers.doubt import disproved
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
+from onnxlint_cmsis.fixers.resize import apply
+from onnxlint_cmsis.fixers.state import ClassName, Place, State, name_of, plan_of
+from onnxlint_cmsis.fixers.unlock import unlocked
+from onnxlint_cmsis.fixers.verify import Proof, prove
+from onnxlint_cmsis.planning.survey import Survey
+
+MAX_ROUNDS = 8
+"""Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
+MAX_TRIES = 16
+"""Fixes of one model that are worked out and proven before the classes not yet tried are left out."""
+LATE = f"it was not tried: a proof with more classes failed, and at most {MAX_TRIES} are made"
+INPUTS = 16
+"""Inputs that the proof tries."""
+
+Reasons = dict[ClassName, str]
+
+
+class Attempt(NamedTuple):
+    """One fix of a model, and what came of proving it."""
+
+    start: State
+    """The model, with the classes that had to stay."""
+    first: Survey
+    """What planning makes of it."""
+    end: State
+    """The new model; the same as `start` where nothing changes."""
+    added: tuple[str, ...] = ()
+    """Nodes that were added, as clauses."""
+    proof: Proof | None = None
+    """The proof; None where nothing changes or the plan could not be applied."""
+    trouble: str = ""
+    """Why the new model may not take the old one's place, as a clause; empty where it may."""
+    failed: bool = False
+    """Whether what was proven is not what was promised."""
+    blamed: Mapping[ClassName, str] = {}
+    """Classes that the trouble comes from, with the reason; empty where that is not known."""
+
+
+class _ClassesError(Exception):
+    """A plan that cannot be applied, with the classes that cannot be resized even alone."""
+
+    def __init__(self, text: str, classes: Reasons) -> None:
+        super().__init__(text)
+        self.classes = classes
+
+
+def best(start: State) -> tuple[Attempt, Reasons]:
+    """The attempt that changes most of what can be proven, and why other classes are left out of it.
+
+    Where nothing can be proven it is one with all classes that nothing else keeps, with its trouble. Raises
+    UnreadableError.
+    """
+    search = _Search(start)
+    found = search.without_blamed()
+    if found.trouble and (found.proof is None or found.proof.ran):
+        found = search.by_halves(found)
+    return found, search.refused
+
+
+class _Search:
+    """The search for classes that can be proven together."""
+
+    def __init__(self, start: State) -> None:
+        self.refused: Reasons = {}
+        """Classes left out for good, with the reason."""
+        self._start, self._tries = start, 0
+
+    def without_blamed(self) -> Attempt:
+        """The attempt with all classes but those by which, as is known, a proof fails."""
+        found = self._tried({})
+        while found.blamed.keys() - self.refused.keys() and self._tries < MAX_TRIES:
+            self.refused |= found.blamed
+            found = self._tried({})
+        return found
+
+    def by_halves(self, whole: Attempt) -> Attempt:
+        """The last attempt with some of its classes that was proven; itself where none was."""
+        pool = list(_changed(whole))
+        found, good, bad, pending = whole, set[ClassName](), Reasons(), _halves(pool)
+        while pending and self._tries < MAX_TRIES:
+            group = pending.pop(0)
+            tried = self._tried({name: "" for name in pool if name not in good and name not in group})
+            if not tried.trouble:
+                good.update(group)
+                found = found if tried.end is tried.start else tried
+            elif len(group) == 1:
+                bad[group[0]] = tried.trouble
+            else:
+                pending = [*_halves(group), *pending]
+        if found is not whole:
+            self.refused |= bad | dict.fromkeys((name for group in pending for name in group), LATE)
+        return found
+
+    def _tried(self, others: Reasons) -> Attempt:
+        """The attempt without the classes left out for good, and without others."""
+        self._tries += 1
+        return _attempt(self._start.refusing({**self.refused, **others}))
+
+
+def _halves(names: Sequence[ClassName]) -> list[Sequence[ClassName]]:
+    """Two parts of two or more classes; none of fewer, which have been tried."""
+    middle = len(names) // 2
+    return [names[:middle], names[middle:]] if middle else []
+
+
+def _changed(found: Attempt) -> Iterator[ClassName]:
+    """Classes that an attempt changes, or would have."""
+    decided = [found.start.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
+    resized = (group for group, _ in differences.resized(found.start, found.end))
+    yield from dict.fromkeys(name_of(found.start, group) for group in (*decided, *resized))
+
+
+def _attempt(start: State) -> Attempt:
+    """Work out a fix and prove it."""
+    first = _surveyed(start)
+    try:
+        end, added = _worked_out(start, first)
+    except _ClassesError as error:
+        return Attempt(start, first, start, trouble=f"it cannot be changed: {error}", blamed=error.classes)
+    if end is start:
+        return Attempt(start, first, start)
+    return _proven(Attempt(start, first, end, added))
+
+
+def _proven(made: Attempt) -> Attempt:
+    """The attempt with its proof."""
+    start, end = made.start, made.end
+    within = {group.id: branches_of(start.graph, group) for group, _ in differences.resized(start, end)}
+    branches = frozenset().union(*within.values())
+    shapes, beside = start.request.input_shapes, Path(start.path)
+    proof = prove(
+        start.data,
+        end.data,
+        inputs=INPUTS,
+        input_shapes=shapes,
+        beside=beside,
+        same=correspondence(end),
+        branches=branches,
+    )
+    if proof.equal:
+        worse = differences.worse(start, end, made.first)
+        return made._replace(proof=proof, trouble=worse, failed=bool(worse))
+    trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
+    classes = start.dimensions.classes
+    blamed = [classes[leaf] for leaf, inside in within.items() if inside & {*proof.unreached}]
+    return made._replace(
+        proof=proof, trouble=trouble, blamed=dict.fromkeys((name_of(start, group) for group in blamed), trouble)
+    )
+
+
+def _worked_out(start: State, first: Survey) -> tuple[State, tuple[str, ...]]:
+    """The new model, and what was added to it. Raises _ClassesError, UnreadableError."""
+    added: list[str] = []
+    end = _settled(start, first)
+    while start.request.options.unsafe and (opened := unlocked(end)):
+        added.append(opened.text)
+        end = _settled(opened.state, _surveyed(opened.state))
+    return end, tuple(added)
+
+
+def _settled(state: State, found: Survey) -> State:
+    """The model after as many rounds as change anything. Raises _ClassesError, UnreadableError."""
+    for _ in range(MAX_ROUNDS):
+        if not found.decision.sizes:
+            break
+        state = _applied(state, found)
+        found = _surveyed(state)
+    return state
+
+
+def _applied(state: State, found: Survey) -> State:
+    """The model with its decision applied. Raises _ClassesError, UnreadableError."""
+    try:
+        return state.changed(plan_of(found, state.request.options))
+    except UnreadableError:
+        raise
+    except NotAppliedError as reason:
+        raise _ClassesError(str(reason), dict(_not_alone(state, found))) from None
+
+
+def _not_alone(state: State, found: Survey) -> Iterator[tuple[ClassName, str]]:
+    """Classes whose new size cannot be applied even without the others."""
+    for leaf, size in found.decision.sizes.items():
+        alone = found._replace(decision=found.decision._replace(sizes={leaf: size}))
+        try:
+            apply(state.model, state.graph, state.dimensions, plan_of(alone, state.request.options))
+        except NotAppliedError as reason:
+            yield name_of(state, found.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
+
+
+def _surveyed(state: State) -> Survey:
+    """What planning makes of a model, once no constant that it relies on is seen to be another."""
+    wrong: set[Place] = set()
+    while True:
+        found = state.survey(wrong)
+        more = disproved(state, found) - wrong
+        if not more:
+            return found
+        wrong |= more
