@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from dims_graphs import Builder
 from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers import attempts
+from onnxlint_cmsis.fixers import attempt, search
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.state import request_of
 from onnxlint_cmsis.fixers.verify import Proof, prove
@@ -120,6 +120,22 @@ def test_a_class_in_a_loop_is_left_and_all_others_are_fixed(made, captured):
     assert again.result.reason == LOOP
 
 
+def test_a_class_of_the_main_graph_that_a_loop_reads_is_left():
+    """A body that never runs would hide what new channels do there."""
+    build = Builder()
+    data = build.conv(build.input("x", 1, 4, 8, 8), 4, 6, name="read")
+    weights = numpy_helper.from_array(build.random.uniform(-1, 1, (4, 6, 1, 1)).astype(np.float32), "in_w")
+    nodes = [helper.make_node("Conv", [data, "in_w"], ["made"], "in"), helper.make_node("Identity", ["go"], ["go_on"])]
+    true = value("go", elem_type=TensorProto.BOOL), value("go_on", elem_type=TensorProto.BOOL)
+    inputs = [value("i", elem_type=TensorProto.INT64), true[0], value("state", 1, 4, 8, 8)]
+    body = helper.make_graph(nodes, "body", inputs, [true[1], value("made", 1, 4, 8, 8)], [weights])
+    count, start = build.const(2, np.int64), build.const(np.zeros((1, 4, 8, 8)), np.float32)
+    made = build.op("Loop", count, build.const(True, np.bool_), start, name="repeat", body=body)
+    result = fixed(build.model(made)).result
+    assert not result.changed
+    assert left(result) == {"read": (6, 8, LOOP)}
+
+
 def test_what_is_in_a_loop_is_told_and_neither_found_nor_fixed(tmp_path):
     onnx.save(loop(), tmp_path / "m.onnx")
     argv = (*M4, "--fix-policy", "align", "m.onnx")
@@ -196,7 +212,7 @@ def doubted(monkeypatch):
                 return Proof(False, "output `y` differs by 1", True, (), 16)
             return prove(before, after, **options)
 
-        monkeypatch.setattr(attempts, "prove", proof)
+        monkeypatch.setattr(attempt, "prove", proof)
         return tries
 
     return install
@@ -211,16 +227,16 @@ def test_the_classes_that_a_proof_fails_by_are_found_by_halves(doubted, bad):
     assert {one.layers[0] for one in found.result.left} == names
     assert all("output `y` differs by 1" in one.reason for one in found.result.left)
     assert found.result.proof.equal
-    assert 1 < len(tries) <= attempts.MAX_TRIES
+    assert 1 < len(tries) <= search.MAX_TRIES
 
 
 def test_the_number_of_proofs_is_bounded_and_what_was_not_tried_is_told(doubted):
     tries = doubted(*(f"conv{place}" for place in range(1, 40, 2)))
     result = fixed(chain(40)).result
-    assert len(tries) <= attempts.MAX_TRIES
+    assert len(tries) <= search.MAX_TRIES
     assert sizes(result)
     assert len(result.left) == 40 - len(sizes(result))
-    assert {one.reason for one in result.left} >= {attempts.LATE}
+    assert {one.reason for one in result.left} >= {search.LATE}
 
 
 def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted):
@@ -231,6 +247,23 @@ def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted
     assert not found.result.failed
 
 
+def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
+    def proof(before, after, **options):
+        if any(node.op_type == "Pad" for node in onnx.load_model_from_string(after).graph.node):
+            return Proof(False, "output `y` differs by 1", True, (), 16)
+        return prove(before, after, **options)
+
+    monkeypatch.setattr(attempt, "prove", proof)
+    build = Builder()
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    data = build.op("Conv", build.input("x", 1, 4, 1, 32), build.weights(6, 4, 1, 5), name="row", **shape)
+    model = build.model(build.conv(build.op("Relu", data), 6, 8, name="after"))
+    result = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).result
+    assert sizes(result) == {"row": (6, 8)}
+    assert result.added == ()
+    assert left(result) == {"row": (4, 5, "it is not proven that the outputs would stay: output `y` differs by 1")}
+
+
 def test_a_model_that_does_not_run_is_tried_once(monkeypatch):
     tries = []
 
@@ -238,7 +271,7 @@ def test_a_model_that_does_not_run_is_tried_once(monkeypatch):
         tries.append(1)
         return Proof(False, "ONNX Runtime cannot run the model as it is: no", False, (), 0)
 
-    monkeypatch.setattr(attempts, "prove", proof)
+    monkeypatch.setattr(attempt, "prove", proof)
     assert fixed(chain(8)).result.reason == "ONNX Runtime cannot run the model as it is: no"
     assert len(tries) == 1
 

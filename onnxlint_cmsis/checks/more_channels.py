@@ -10,6 +10,8 @@ The numbers are predicted instructions, not cycles: loops counted from the sizes
 each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
 never proposed, unless they step around an error or a wrong result.
 
+Channels inside a Loop or Scan, which no fix can be proven for, are not told of.
+
 Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit` or models of
 more than 100 layers.
 

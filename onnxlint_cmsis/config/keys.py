@@ -170,7 +170,8 @@ KEYS: tuple[Key, ...] = (
         "choice",
         "faster",
         "How --fix chooses channel counts: faster (fewest predicted instructions), route (missed routing conditions "
-        "only) or align (multiples of `align`, whatever they cost).",
+        "only) or align (multiples of `align`, whatever they cost). Each steps around errors and wrong results first. "
+        "What it acts on are the rules that run on the file: CNN3xx, and CNN2xx or, for route, CNN1xx.",
         allowed=POLICIES,
         option="--fix-policy",
     ),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from onnxlint_cmsis.fixers import differences
-from onnxlint_cmsis.fixers.attempts import Attempt, best
+from onnxlint_cmsis.fixers.attempt import Attempt
 from onnxlint_cmsis.fixers.codes import require_readable
 from onnxlint_cmsis.fixers.left import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.result import FixResult, Left, Numbers
+from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.state import Request, State
 
 
@@ -66,7 +67,7 @@ def _result(made: Attempt, left: tuple[Left, ...]) -> FixResult:
         left=left,
         macs=differences.macs(start, end),
         bytes=Numbers(len(start.data), len(end.data)),
-        added=made.added,
+        added=tuple(made.added.values()),
         proof=made.proof,
     )
 

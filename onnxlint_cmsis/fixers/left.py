@@ -8,6 +8,7 @@ from onnxlint_cmsis.checks.undecided import missing_sizes
 from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.result import Left
 from onnxlint_cmsis.fixers.state import name_of
+from onnxlint_cmsis.fixers.unlock import PADDED
 from onnxlint_cmsis.planning.decide import Decision, decide, movable_classes
 from onnxlint_cmsis.planning.survey import live_counts
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.dims.result import DimensionClass
-    from onnxlint_cmsis.fixers.attempts import Attempt, Reasons
+    from onnxlint_cmsis.fixers.attempt import Attempt, Reasons
     from onnxlint_cmsis.planning.survey import Survey
 
 SHOWN = 2
@@ -52,7 +53,17 @@ def left_out(made: Attempt, reasons: Reasons, wished: Wishes) -> tuple[Left, ...
         if group.id in wish.sizes and group.id not in changed and reason:
             names = dict.fromkeys(layer.label for layer in (*group.deciders, *group.readers))
             rows.append(Left(group.size, wish.sizes[group.id], tuple(names), reason))
-    return tuple(rows)
+    return (*rows, *_unpadded(made, reasons))
+
+
+def _unpadded(made: Attempt, reasons: Reasons) -> Iterator[Left]:
+    """Inputs that a Pad would have given more channels, as `unlock` names them."""
+    dimensions = made.first.view.dimensions
+    for name, reason in reasons.items():
+        group = dimensions.class_of(name[1], 1) if name[0] == PADDED else None
+        if group is not None:
+            layers = dict.fromkeys(layer.label for layer in group.readers)
+            yield Left(group.size, group.size + int(name[2]), tuple(layers), reason)
 
 
 def _reason(made: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClass) -> str:

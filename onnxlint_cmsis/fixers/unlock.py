@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.dims.axes import Form
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.state import State
+from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan, UnreadableError
+from onnxlint_cmsis.fixers.state import ClassName, State
 from onnxlint_cmsis.planning.answers import hazards_along
 from onnxlint_cmsis.planning.view import View, view_of
 from onnxlint_cmsis.types import Freedom
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.onnx_graph.graph import Node
 
+PADDED = "input"
+"""First part of the name that an input with a Pad has among classes."""
 REACH = 16
 """Channels that may be added; see checks.subject.REACH."""
 SINCE = 11
@@ -35,6 +37,8 @@ class Unlocked(NamedTuple):
 
     state: State
     """The model."""
+    name: ClassName
+    """The input and the channels that were added: PADDED, tensor, number."""
     text: str
     """What was added, for the report."""
 
@@ -53,22 +57,31 @@ class _Input(NamedTuple):
 def unlocked(state: State) -> Unlocked | None:
     """The model with channels added behind the first input for which that lowers the number of known hazards.
 
-    Only where a rule that tells of one of them runs.
+    Only where a rule that tells of one of them runs, and the input is not refused. Raises UnreadableError.
     """
     view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)
         asked = any(state.request.reported(state.graph, finding) for finding in found)
         more = _more(state, view, given) if asked else 0
-        if more:
-            padded = _padded(state, given, more)
-            new = state.followed(padded, Plan({})) if padded is not None else state
-            if _hazards(new) < _hazards(state):
-                text = (
-                    f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
-                )
-                return Unlocked(new, text)
+        name = (PADDED, given.name, str(more))
+        new = _behind(state, given, more) if more and name not in state.request.refused else None
+        if new is not None:
+            text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
+            return Unlocked(new, name, text)
     return None
+
+
+def _behind(state: State, given: _Input, more: int) -> State | None:
+    """The model with the Pad; None where that cannot be done or lowers the number of known hazards by nothing."""
+    try:
+        padded = _padded(state, given, more)
+    except UnreadableError:
+        raise
+    except NotAppliedError:
+        return None
+    new = state.followed(padded, Plan({})) if padded is not None else state
+    return new if _hazards(new) < _hazards(state) else None
 
 
 def _hazards(state: State) -> int:

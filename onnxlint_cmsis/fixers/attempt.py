@@ -1,12 +1,8 @@
-"""The most classes that can be fixed and proven: where the proof of all fails, those it fails by are left out.
-
-What a failed proof says decides where it says enough: a branch that no input leads into, a class that cannot be resized
-alone. Where it does not, halves of the classes are tried on their own, at most MAX_TRIES proofs in all.
-"""
+"""One fix of a model worked out, applied until nothing changes, and proven."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,13 +19,11 @@ from onnxlint_cmsis.planning.survey import Survey
 
 MAX_ROUNDS = 8
 """Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
-MAX_TRIES = 16
-"""Fixes of one model that are worked out and proven before the classes not yet tried are left out."""
-LATE = f"it was not tried: a proof with more classes failed, and at most {MAX_TRIES} are made"
 INPUTS = 16
 """Inputs that the proof tries."""
 
 Reasons = dict[ClassName, str]
+"""Classes, each with a clause about it."""
 
 
 class Attempt(NamedTuple):
@@ -41,8 +35,8 @@ class Attempt(NamedTuple):
     """What planning makes of it."""
     end: State
     """The new model; the same as `start` where nothing changes."""
-    added: tuple[str, ...] = ()
-    """Nodes that were added, as clauses."""
+    added: Mapping[ClassName, str] = {}
+    """Inputs behind which a Pad was added, with what that is as a clause."""
     proof: Proof | None = None
     """The proof; None where nothing changes or the plan could not be applied."""
     trouble: str = ""
@@ -61,73 +55,7 @@ class _ClassesError(Exception):
         self.classes = classes
 
 
-def best(start: State) -> tuple[Attempt, Reasons]:
-    """The attempt that changes most of what can be proven, and why other classes are left out of it.
-
-    Where nothing can be proven it is one with all classes that nothing else keeps, with its trouble. Raises
-    UnreadableError.
-    """
-    search = _Search(start)
-    found = search.without_blamed()
-    if found.trouble and (found.proof is None or found.proof.ran):
-        found = search.by_halves(found)
-    return found, search.refused
-
-
-class _Search:
-    """The search for classes that can be proven together."""
-
-    def __init__(self, start: State) -> None:
-        self.refused: Reasons = {}
-        """Classes left out for good, with the reason."""
-        self._start, self._tries = start, 0
-
-    def without_blamed(self) -> Attempt:
-        """The attempt with all classes but those by which, as is known, a proof fails."""
-        found = self._tried({})
-        while found.blamed.keys() - self.refused.keys() and self._tries < MAX_TRIES:
-            self.refused |= found.blamed
-            found = self._tried({})
-        return found
-
-    def by_halves(self, whole: Attempt) -> Attempt:
-        """The last attempt with some of its classes that was proven; itself where none was."""
-        pool = list(_changed(whole))
-        found, good, bad, pending = whole, set[ClassName](), Reasons(), _halves(pool)
-        while pending and self._tries < MAX_TRIES:
-            group = pending.pop(0)
-            tried = self._tried({name: "" for name in pool if name not in good and name not in group})
-            if not tried.trouble:
-                good.update(group)
-                found = found if tried.end is tried.start else tried
-            elif len(group) == 1:
-                bad[group[0]] = tried.trouble
-            else:
-                pending = [*_halves(group), *pending]
-        if found is not whole:
-            self.refused |= bad | dict.fromkeys((name for group in pending for name in group), LATE)
-        return found
-
-    def _tried(self, others: Reasons) -> Attempt:
-        """The attempt without the classes left out for good, and without others."""
-        self._tries += 1
-        return _attempt(self._start.refusing({**self.refused, **others}))
-
-
-def _halves(names: Sequence[ClassName]) -> list[Sequence[ClassName]]:
-    """Two parts of two or more classes; none of fewer, which have been tried."""
-    middle = len(names) // 2
-    return [names[:middle], names[middle:]] if middle else []
-
-
-def _changed(found: Attempt) -> Iterator[ClassName]:
-    """Classes that an attempt changes, or would have."""
-    decided = [found.start.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
-    resized = (group for group, _ in differences.resized(found.start, found.end))
-    yield from dict.fromkeys(name_of(found.start, group) for group in (*decided, *resized))
-
-
-def _attempt(start: State) -> Attempt:
+def attempt(start: State) -> Attempt:
     """Work out a fix and prove it."""
     first = _surveyed(start)
     try:
@@ -165,14 +93,14 @@ def _proven(made: Attempt) -> Attempt:
     )
 
 
-def _worked_out(start: State, first: Survey) -> tuple[State, tuple[str, ...]]:
+def _worked_out(start: State, first: Survey) -> tuple[State, Reasons]:
     """The new model, and what was added to it. Raises _ClassesError, UnreadableError."""
-    added: list[str] = []
+    added: Reasons = {}
     end = _settled(start, first)
     while start.request.options.unsafe and (opened := unlocked(end)):
-        added.append(opened.text)
+        added[opened.name] = opened.text
         end = _settled(opened.state, _surveyed(opened.state))
-    return end, tuple(added)
+    return end, added
 
 
 def _settled(state: State, found: Survey) -> State:
