@@ -108,7 +108,7 @@ def _over_budget(found: Survey, wish: Decision) -> str:
 
 
 NOTHING = {
-    "align": "no channel count that may change can become a multiple of {align} without a known error or wrong result",
+    "align": "every channel count that may change is a multiple of {align}, or would run into a known error as one",
     "route": "no missed routing condition can be satisfied by channel counts that may change",
     "faster": "no other sizes of the classes that may change cost fewer instructions",
 }
