@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 from cli_fakes import NASTY, TARGET, a_run
 from onnxlint_cmsis.fixers.compare import Difference
 from onnxlint_cmsis.fixers.result import (
     ClassChange,
     FixResult,
     LayerChange,
+    Left,
     Locked,
     Numbers,
     Repair,
@@ -43,6 +46,9 @@ LEFT = FixResult(
     "faster", False, False, "no other sizes cost less", False, locked=(Locked(3, 4, 70, ("stem",), "graph input x"),)
 )
 FAILED = FixResult("faster", False, False, f"the fixed model could not be written: {NASTY}", True)
+
+
+KEPT = LEFT._replace(left=(Left(6, 8, ("a", "b", "c", "d"), "it is in a loop"), Left(4, 5, ("e",), NASTY)))
 
 
 def shown(fix, output_format="full", **more):
@@ -104,3 +110,20 @@ def test_junit_counts_the_fix_as_a_case():
     assert '<testsuites name="onnxlint-cmsis" tests="1" failures="0" errors="0">' in shown(CHANGED, "junit")
     assert 'tests="1" failures="1"' in shown(CHANGED._replace(written=False), "junit", diff=True)
     assert 'tests="1" failures="1"' in shown(FAILED, "junit")
+
+
+def test_every_class_that_stays_is_told_with_its_reason():
+    lines = shown(KEPT).splitlines()
+    assert lines[0] == "m.onnx: left as it is: no other sizes cost less"
+    assert lines[1] == "    left     6 -> 8 not done: it is in a loop: a, b, c and 1 more"
+    assert lines[2].startswith("    left     4 -> 5 not done: ")
+    assert lines[3].startswith("    locked   ")
+    changed = CHANGED._replace(left=KEPT.left)
+    assert "    left     6 -> 8 not done: it is in a loop: a, b, c and 1 more" in shown(changed).splitlines()
+
+
+def test_json_has_every_class_that_stays():
+    (file,) = json.loads(shown(KEPT, "json"))["files"]
+    assert file["fix"]["left"][0] == {
+        "have": 6, "want": 8, "layers": ["a", "b", "c", "d"], "reason": "it is in a loop"
+    }  # fmt: skip

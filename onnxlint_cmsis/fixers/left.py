@@ -71,11 +71,11 @@ def _reason(made: Attempt, reasons: Reasons, wished: Wishes, group: DimensionCla
     refused = made.first.refused.get(group.id)
     if refused is not None:
         return reasons.get(name_of(made.start, group)) or refused
-    if made.first.options.budget is None or group.id not in wished.unbounded.sizes:
+    budget, decision = made.first.options.budget, wished.unbounded
+    if budget is None or group.id in made.first.decision.sizes or group.id not in decision.sizes:
         return ""
-    decision = wished.unbounded
     added = decision.after.bytes - decision.without(group.id).bytes
-    return f"--fix-budget-bytes {made.first.options.budget} does not allow it: {added:,} bytes more"
+    return f"--fix-budget-bytes {budget} does not allow it: {added:,} bytes more" if added > 0 else ""
 
 
 def why_nothing(made: Attempt, left: tuple[Left, ...], wished: Wishes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
@@ -139,7 +140,7 @@ class State:
             accepted.append(finding)
             return UNASKED
         sized = [finding] if finding.code in POLICIES[found.options.policy].rules else []
-        asked = any(self.request.reported(self.graph, one) for one in (*sized, *answered(found, group)))
+        asked = any(self.request.reported(self.graph, one) for one in chain(sized, answered(found, group)))
         return "" if asked else UNASKED
 
     def changed(self, plan: Plan) -> State:

@@ -57,7 +57,9 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
     grown = decision.after.bytes - without.bytes
     gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(saved, targets, strict=True))
     text = f"{_node(group)}: {what}: {gains} predicted instructions (not cycles), {grown:+,} bytes."
-    text += "".join(f" {sentence}" for sentence in _repairs(survey, group))
+    fewer = sum(decision.after.hazards) < sum(without.hazards)
+    if fewer and (repaired := _repaired(survey, group)):
+        text += f" This steps around {repaired}."
     text += f" {group.freedom.value}: {_layers(group)}."
     tensor, axis = _place(survey, group)
     names = tuple(decider.label for decider in group.deciders)
@@ -71,12 +73,10 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
     )  # fmt: skip
 
 
-def _repairs(survey: Survey, group: DimensionClass) -> Iterator[str]:
-    """Sentence on what the new size repairs, where it repairs anything."""
+def _repaired(survey: Survey, group: DimensionClass) -> str:
+    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
     found = (finding for finding in answered(survey, group) if finding.code in HAZARDS)
-    names = dict.fromkeys(f"{finding.properties['hazard']} of '{finding.location.node}'" for finding in found)
-    if names:
-        yield f"This steps around {' and '.join(names)}."
+    return " and ".join(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
 
 
 def _dead(survey: Survey, group: DimensionClass) -> str:
