@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.attempt import Attempt, Reasons, attempt
 from onnxlint_cmsis.fixers.state import ClassName, State, name_of
 
-MAX_TRIES = 16
+MAX_TRIES = 32
 """Fixes of one model that are worked out and proven before the classes not yet tried are left out."""
 LATE = f"it was not tried: a proof with more classes failed, and at most {MAX_TRIES} are made"
 
