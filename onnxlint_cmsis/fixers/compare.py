@@ -77,11 +77,14 @@ class Comparison:
     """Outputs of two models over many inputs."""
 
     def __init__(self, outputs: Sequence[tuple[str, str]], unit: frozenset[str]) -> None:
+        self.runs = 0
+        """Runs of each model so far."""
         self._outputs = outputs
         self._spreads = [Spread(unit=name in unit) for name, _ in outputs]
 
     def add(self, old: Sequence[Any], new: Sequence[Any]) -> None:
         """Take note of the outputs of one run of each model."""
+        self.runs += 1
         for spread, one, other in zip(self._spreads, old, new, strict=True):
             spread.add(one, other)
 

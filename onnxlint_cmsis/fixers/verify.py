@@ -8,30 +8,28 @@ between two steps may then go the other way, which says nothing about the intege
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers.branches import Branch, UnreachedError, changed_branches, unreached, with_outputs
-from onnxlint_cmsis.fixers.compare import Comparison, Difference, unit_outputs
+from onnxlint_cmsis.fixers.compare import Difference
 from onnxlint_cmsis.fixers.correspond import QUANTIZING, Correspondence
-from onnxlint_cmsis.fixers.feeds import Feed, Setting, feed, settings
 from onnxlint_cmsis.fixers.inner import compare_inner
-from onnxlint_cmsis.fixers.inputs import Input, UnfedError, model_inputs
+from onnxlint_cmsis.fixers.inputs import UnfedError
 from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
-from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, Session, whole
+from onnxlint_cmsis.fixers.runner import Runner
+from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, whole
 from onnxlint_cmsis.fixers.statics import static_reason
 from onnxlint_cmsis.onnx_graph.walk import all_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-PROBE = 4
-"""Inputs with which a setting is tried: zeros, both ends, and a mixture."""
-INNER = (3, 4, 5)
+RANDOM = 4
+"""The first input that is random throughout (`feeds.FORMS`)."""
+INNER = (3, RANDOM, 5)
 """Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""
-MORE_SETTINGS = 2
-"""Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
 
 
 class Proof(NamedTuple):
@@ -78,7 +76,7 @@ def prove(  # noqa: PLR0913
     old, new = whole(before, beside), whole(after, beside if isinstance(before, bytes) else before)
     model = ModelProto.FromString(old)
     try:
-        runner = _Runner(model, old, seed, input_shapes or {})
+        runner = Runner(model, old, seed, input_shapes or {})
     except (UnfedError, RuntimeRefusalError) as error:
         return Proof(False, f"ONNX Runtime cannot run the model as it is: {error}", False, (), 0)
     if runner.changes():
@@ -86,7 +84,11 @@ def prove(  # noqa: PLR0913
     reason = static_reason(old, new)
     if reason:
         return Proof(False, reason, True, (), 0)
-    return runner.unreached(new, inputs, branches) or runner.compare(new, inputs, same or {})
+    missed = _unreached(runner, new, inputs, branches)
+    if missed is not None:
+        return missed
+    proof = _outputs(runner, new, inputs)
+    return _inside(runner, new, same or {}, proof) if proof.equal else proof
 
 
 def observe(
@@ -108,108 +110,53 @@ def observe(
         parsed = ModelProto.FromString(whole(model, beside))
         made = {name for node in parsed.graph.node for name in node.output if name}
         chosen = [name for name in dict.fromkeys(names) if name in made]
-        runner = _Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, level=Level.NONE)
-        values = runner.first.run(feed(runner.inputs, runner.settings[0], 4, seed), chosen) if chosen else []
+        runner = Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, Level.NONE)
+        values = runner.session(Level.NONE).run(runner.feed(RANDOM), chosen) if chosen else []
     except (UnfedError, RuntimeRefusalError, NotAppliedError):
         return {}
     return dict(zip(chosen, values, strict=True))
 
 
-class _Runner:
-    """The first model, with inputs that it runs on."""
+def _unreached(runner: Runner, new: bytes, count: int, known: Collection[Branch]) -> Proof | None:
+    """What of the change no input reaches; None where all is reached."""
+    try:
+        changed = changed_branches(runner.model.graph, type(runner.model).FromString(new).graph)
+        found = unreached(runner.model, {*changed, *known}, runner.feeds(count))
+    except (UnreachedError, RuntimeRefusalError) as error:
+        return Proof(False, f"{error}; whether it is ever run is not known", True, (), 0)
+    if not found:
+        return None
+    return Proof(False, f"no input leads into the changed branch of {found[0].node}", True, (), 0, unreached=found)
 
-    def __init__(self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Level = Level.DEFAULT):
-        self.data = data
-        self.seed = seed
-        self.model = model
-        self.inputs: list[Input] = model_inputs(model, shapes)
-        self.level = level
-        self.first = Session(data, level)
-        self.settings = self._settings()
 
-    def compare(self, new: bytes, count: int, same: Correspondence) -> Proof:
-        """Both models on the same inputs, at every level that says something, and inside at the last of these."""
-        tried = 0
-        differences: tuple[Difference, ...] = ()
-        for level in (Level.DEFAULT, Level.NONE):
-            if level is Level.NONE and _quantizes_floats(self.model):
-                continue
-            try:
-                first = self.first if level is self.level else Session(self.data, level)
-                sessions = first, Session(new, level)
-                found, tried = self._run(sessions, count)
-            except RuntimeRefusalError as error:
-                return Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried)
-            differences = differences or found.differences()
-            reason = found.reason()
-            if reason:
-                return Proof(False, f"{reason} ({level.value})", True, found.differences(), tried)
-        return self._inside(new, same, Proof(True, "", True, differences, tried))
-
-    def changes(self) -> bool:
-        """Whether the first model gives other outputs when it is run again, as operators with random numbers do."""
-        values = feed(self.inputs, self.settings[0], PROBE, self.seed)
-        found = Comparison(self.first.outputs, frozenset())
-        found.add(self.first.run(values), self.first.run(values))
-        return any(one.largest for one in found.differences())
-
-    def _inside(self, new: bytes, same: Correspondence, proof: Proof) -> Proof:
-        """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
-        level = Level.DEFAULT if _quantizes_floats(self.model) else Level.NONE
-        feeds = (feed(self.inputs, self.settings[0], number, self.seed) for number in INNER)
+def _outputs(runner: Runner, new: bytes, count: int) -> Proof:
+    """Outputs of both models on the same inputs, at every level that says something."""
+    tried = 0
+    differences: tuple[Difference, ...] = ()
+    for level in (Level.DEFAULT, Level.NONE):
+        if level is Level.NONE and _quantizes_floats(runner.model):
+            continue
         try:
-            found = compare_inner(self.model, type(self.model).FromString(new), same, level, feeds)
+            found = runner.compared(new, count, level)
         except RuntimeRefusalError as error:
-            return proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}")
-        reason = f"{found.reason} ({level.value})" if found.reason else ""
-        return proof._replace(equal=not reason, reason=reason, inner=found.tensors)
+            return Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried)
+        differences = differences or found.differences()
+        tried, reason = found.runs, found.reason()
+        if reason:
+            return Proof(False, f"{reason} ({level.value})", True, found.differences(), tried)
+    return Proof(True, "", True, differences, tried)
 
-    def unreached(self, new: bytes, count: int, known: Collection[Branch]) -> Proof | None:
-        """What of the change no input reaches; None where all is reached."""
-        try:
-            changed = changed_branches(self.model.graph, type(self.model).FromString(new).graph)
-            found = unreached(self.model, {*changed, *known}, self._feeds(count))
-        except (UnreachedError, RuntimeRefusalError) as error:
-            return Proof(False, f"{error}; whether it is ever run is not known", True, (), 0)
-        if not found:
-            return None
-        return Proof(False, f"no input leads into the changed branch of {found[0].node}", True, (), 0, unreached=found)
 
-    def _feeds(self, count: int) -> Iterator[Feed]:
-        for number, setting in self._numbers(count):
-            yield feed(self.inputs, setting, number, self.seed)
-
-    def _numbers(self, count: int) -> Iterator[tuple[int, Setting]]:
-        """All inputs with the first setting, a few with the others."""
-        for place, setting in enumerate(self.settings):
-            for number in range(min(count, PROBE) if place else count):
-                yield number, setting
-
-    def _run(self, sessions: tuple[Session, Session], count: int) -> tuple[Comparison, int]:
-        found = Comparison(sessions[0].outputs, unit_outputs(self.model))
-        for values in self._feeds(count):
-            found.add(sessions[0].run(values), sessions[1].run(values))
-        return found, sum(1 for _ in self._numbers(count))
-
-    def _settings(self) -> list[Setting]:
-        """Settings with which the model runs; raises what it said to the first where there is none."""
-        found: list[Setting] = []
-        refusals: list[RuntimeRefusalError] = []
-        for setting in settings(self.inputs):
-            if found and setting.wide != found[0].wide:
-                continue
-            try:
-                for number in range(PROBE):
-                    self.first.run(feed(self.inputs, setting, number, self.seed))
-            except RuntimeRefusalError as error:
-                refusals.append(error)
-                continue
-            found.append(setting)
-            if len(found) == MORE_SETTINGS:
-                break
-        if not found:
-            raise refusals[0]
-        return found
+def _inside(runner: Runner, new: bytes, same: Correspondence, proof: Proof) -> Proof:
+    """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
+    level = Level.DEFAULT if _quantizes_floats(runner.model) else Level.NONE
+    other = type(runner.model).FromString(new)
+    try:
+        found = compare_inner(runner.model, other, same, level, map(runner.feed, INNER))
+    except RuntimeRefusalError as error:
+        return proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}")
+    reason = f"{found.reason} ({level.value})" if found.reason else ""
+    return proof._replace(equal=not reason, reason=reason, inner=found.tensors)
 
 
 def _quantizes_floats(model: ModelProto) -> bool:
