@@ -24,8 +24,9 @@ CONFIG_HEAD = """# Configuration
 
 In `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The file nearest to
 the model, in its folder or above, holds; in one folder `onnxlint-cmsis.toml` goes before `pyproject.toml`. Options of
-the command line go before the file: lists replace the file's, tables and `extend-*` are added to it. `--show-settings`
-prints what holds and where it comes from, and `onnxlint-cmsis config-schema` prints a JSON Schema for editors.
+the command line go before the file: lists replace the file's; tables, `unfixable` and `extend-*` are added to it.
+`--show-settings` prints what holds and where it comes from, and `onnxlint-cmsis config-schema` prints a JSON Schema for
+editors.
 
 Patterns know `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
 name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers what is

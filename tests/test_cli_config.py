@@ -9,9 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from onnxlint_cmsis.checks.actions import ACTIONS, FIXED_CODES, ROUTE
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.checks.table import RULES
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.commands.config_schema import schema
-from onnxlint_cmsis.config.codes import enabled, level_of
+from onnxlint_cmsis.config.codes import enabled, fixable, level_of
 from onnxlint_cmsis.config.files import ConfigError, Layer
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import KEYS
@@ -34,6 +38,9 @@ select = ["CNN1", "wrong-result"]
 ignore = ["CNN102"]
 extend-select = ["CNN301"]
 extend-ignore = ["CNN111"]
+fixable = ["CNN2"]
+unfixable = ["dead-channels"]
+extend-fixable = ["CNN302"]
 fail-on = "error"
 min-level = "warning"
 exclude = ["old", "third/*.onnx"]
@@ -71,6 +78,8 @@ BAD = [
     ("fail-on = 1", "fail-on: 1 is not one of note"),
     ("fail-on = ['note']", "fail-on: ['note'] is not one of note"),
     ("select = ['CNN9']", "select: no rule has the code, prefix or name 'CNN9'"),
+    ("fixable = ['CNN9']", "fixable: no rule has the code, prefix or name 'CNN9'"),
+    ("unfixable = 'CNN1'", "unfixable: 'CNN1' is not a list of rule codes"),
     ("select = 'CNN1'", "select: 'CNN1' is not a list of rule codes"),
     ("levels = ['CNN1']", "levels: ['CNN1'] is not a table of rule = level"),
     ("levels = {CNN1 = 'off'}", "levels: 'off' is not one of note"),
@@ -110,6 +119,7 @@ def test_every_key_is_read(tmp_path):
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
     assert (found.unsafe_fixes, found.weights, found.size_checks_limit) == (True, False, None)
     assert found.ignore == ("CNN102", "CNN111")
+    assert (found.fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
     assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))
     assert found.baseline == str(tmp_path / "base.json")
@@ -230,6 +240,44 @@ def test_select_on_the_command_line_starts_afresh(tmp_path):
 def test_which_rules_run(values, expected):
     found = make_settings(**values)
     assert {code for code in ("CNN102", "CNN111", "CNN302") if enabled(code, found, "m.onnx")} == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"CNN102", "CNN201", "CNN202", "CNN301"}),
+        ({"fixable": ["CNN2"]}, {"CNN201", "CNN202"}),
+        ({"unfixable": ["CNN202"]}, {"CNN102", "CNN201", "CNN301"}),
+        ({"unfixable": ["dead-channels"]}, {"CNN102", "CNN201", "CNN301"}),
+        ({"fixable": ["CNN202"], "unfixable": ["CNN2"]}, {"CNN202"}),
+        ({"fixable": ["CNN2"], "unfixable": ["CNN2"]}, set()),
+        ({"fixable": [], "extend-fixable": ["CNN301"]}, {"CNN301"}),
+        ({"unfixable": ["CNN"], "extend-fixable": ["CNN301"]}, {"CNN301"}),
+        ({"fixable": []}, set()),
+        ({"fixable": ["CNN001"]}, set()),
+        ({"select": ["CNN3"]}, {"CNN301"}),
+        ({"ignore": ["CNN2"], "fixable": ["CNN2"]}, set()),
+        ({"per-file-ignores": {"*.onnx": ["CNN3"]}}, {"CNN102", "CNN201", "CNN202"}),
+    ],
+)
+def test_which_findings_a_fix_may_act_on(values, expected):
+    found = make_settings(**values)
+    assert fixable(found, "m.onnx") & {"CNN102", "CNN201", "CNN202", "CNN301"} == expected
+
+
+def test_fixable_on_the_command_line_starts_afresh_and_unfixable_adds(tmp_path):
+    found = settings(tmp_path, GOOD, options={"fixable": ["CNN3"]})
+    assert (found.fixable, found.unfixable) == (("CNN3",), ())
+    found = settings(tmp_path, GOOD, options={"unfixable": ["CNN302"]})
+    assert (found.fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202", "CNN302"))
+    assert found.origins["unfixable"] == f"{tmp_path / 'onnxlint-cmsis.toml'}, command line"
+
+
+def test_every_action_of_a_fix_stands_for_rules_that_exist():
+    assert len(FIXED_CODES) == sum(len(action.codes) for action in ACTIONS)
+    assert {rule.code for rule in RULES} >= FIXED_CODES
+    reached_by_channels = [check.code for check in CHECKS if isinstance(check, RoutingCheck) and check.variables]
+    assert sorted(ROUTE.codes) == sorted(reached_by_channels)
 
 
 @pytest.mark.parametrize(

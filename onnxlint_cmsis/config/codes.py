@@ -56,6 +56,17 @@ def enabled(code: str, settings: Settings, path: str) -> bool:
     return not any(longest(code, codes) >= 0 and glob.matches(path) for glob, codes in settings.per_file_ignores)
 
 
+def fixable(settings: Settings, path: str) -> frozenset[str]:
+    """Codes whose findings a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
+    from onnxlint_cmsis.checks.actions import FIXED_CODES
+
+    return frozenset(
+        code
+        for code in FIXED_CODES
+        if enabled(code, settings, path) and longest(code, settings.fixable) > longest(code, settings.unfixable)
+    )
+
+
 def level_of(code: str, level: Level, settings: Settings) -> Level:
     """The level of a finding under the settings: the longest prefix wins, and a milder finding stays milder.
 

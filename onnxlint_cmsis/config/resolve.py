@@ -16,7 +16,11 @@ from onnxlint_cmsis.types import Level
 COMMAND_LINE = "command line"
 ARGUMENTS = "arguments"
 _BY_NAME = {key.name: key for key in KEYS}
-_SELECTION = ("ignore", "extend-select", "extend-ignore")
+_AFRESH = {
+    "select": ("ignore", "extend-select", "extend-ignore"),
+    "fixable": ("unfixable", "extend-fixable"),
+}
+"""Keys that fall back to their defaults where a layer has the first."""
 
 
 class Configuration:
@@ -55,9 +59,8 @@ def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
     origins = {key.name: "default" for key in KEYS}
     for layer in layers:
-        if "select" in layer.values:
-            for name in _SELECTION:
-                raw[name], value[name], origins[name] = [], (), "default"
+        for name in _forgotten(layer):
+            raw[name], value[name], origins[name] = [], (), "default"
         for name, given in layer.values.items():
             checked = _checked(_BY_NAME[name], given, layer.origin, layer.root)
             joined = _BY_NAME[name].extends and origins[name] != "default"
@@ -65,6 +68,11 @@ def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
     return _settings(value, raw, origins, _file(layers))
+
+
+def _forgotten(layer: Layer) -> list[str]:
+    """Keys whose values from earlier layers fall away."""
+    return [name for first, others in _AFRESH.items() if first in layer.values for name in others]
 
 
 def _file(layers: tuple[Layer, ...]) -> str:
@@ -124,6 +132,8 @@ def _settings(value: dict[str, Any], raw: dict[str, object], origins: dict[str, 
         input_shapes=value["input-shapes"],
         select=value["select"] + value["extend-select"],
         ignore=value["ignore"] + value["extend-ignore"],
+        fixable=value["fixable"] + value["extend-fixable"],
+        unfixable=value["unfixable"],
         per_file_ignores=value["per-file-ignores"],
         levels={code: Level[level.upper()] for code, level in value["levels"].items()},
         fail_on=Level[value["fail-on"].upper()],

@@ -48,6 +48,10 @@ class Settings:
     """Code prefixes to run."""
     ignore: tuple[str, ...]
     """Code prefixes not to run."""
+    fixable: tuple[str, ...]
+    """Code prefixes whose findings a fix may act on."""
+    unfixable: tuple[str, ...]
+    """Code prefixes whose findings a fix leaves alone."""
     per_file_ignores: tuple[tuple[Glob, tuple[str, ...]], ...]
     """Code prefixes not to run, by pattern."""
     levels: dict[str, Level] = field(hash=False)
