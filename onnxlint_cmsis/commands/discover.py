@@ -28,13 +28,14 @@ def discover(paths: Iterable[str], excluded: Callable[[str], bool], *, force_exc
     """Find the files to lint.
 
     `excluded` tells whether the configuration leaves a file or folder out. A file that is named itself is linted all
-    the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported.
+    the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported, and so
+    does a folder that is named like a model and holds none.
     """
     files: dict[str, None] = {}
     empty: list[str] = []
     for path in paths:
         if path != STDIN and _is_folder(path):
-            found = sorted(_search(path, excluded))
+            found = sorted(_search(path, excluded)) or _mistaken(path)
             files.update(dict.fromkeys(found))
             if not found:
                 empty.append(path)
@@ -48,6 +49,12 @@ def _is_folder(path: str) -> bool:
         return Path(path).is_dir()
     except OSError:  # a name that is too long, a folder above that may not be entered
         return False
+
+
+def _mistaken(folder: str) -> list[str]:
+    """The folder itself where it has the name of a model, none elsewhere."""
+    name = os.path.normpath(folder)
+    return [name] if name.lower().endswith(SUFFIX) else []
 
 
 def _search(folder: str, excluded: Callable[[str], bool]) -> Iterator[str]:

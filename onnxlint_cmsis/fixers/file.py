@@ -11,6 +11,7 @@ from onnxlint_cmsis.fixers.result import FixResult
 from onnxlint_cmsis.fixers.state import request_of
 from onnxlint_cmsis.fixers.write import replace_file
 from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.onnx_graph.source import open_buffer
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -25,18 +26,34 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
         policy = f"--fix-policy {settings.fix_policy}"
         return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it")
     try:
-        data = Path(path).read_bytes()
+        data, names = open_buffer(path)[:], Path(path).stat().st_nlink
         fixed = fix_model(path, data, request_of(settings, path))
     except (OSError, ModelError):
         return None
-    if fixed.model is None or not write:
+    if fixed.model is None:
         return fixed.result
+    result = _written(path, fixed.result, data, fixed.model) if write else fixed.result
+    return result._replace(notes=_notes(names - 1, result.written)) if result.changed else result
+
+
+def _written(path: str, result: FixResult, old: bytes, new: bytes) -> FixResult:
+    """The result once the fixed model is in its place."""
     try:
-        replace_file(path, fixed.model, expected=data)
+        replace_file(path, new, expected=old)
     except OSError as error:
         reason = f"the fixed model could not be written: {error.strerror or error}"
-        return fixed.result._replace(changed=False, failed=True, reason=reason)
-    return fixed.result._replace(written=True)
+        return result._replace(changed=False, failed=True, reason=reason)
+    return result._replace(written=True)
+
+
+def _notes(others: int, written: bool) -> tuple[str, ...]:
+    """What is to be said of a file's other hard links: replacing takes one name, and those stay with the old bytes."""
+    if others < 1:
+        return ()
+    keep = "keep" if written else "would keep"
+    if others == 1:
+        return (f"the file has another name (hard link), which {'keeps' if written else keep} the old bytes",)
+    return (f"the file has {others} other names (hard links), which {keep} the old bytes",)
 
 
 def _untouched(settings: Settings, reason: str) -> FixResult:

@@ -173,5 +173,7 @@ class FixResult(NamedTuple):
     """Bytes of the file."""
     added: tuple[str, ...] = ()
     """Nodes that were added, as clauses."""
+    notes: tuple[str, ...] = ()
+    """What replacing the file does besides, as clauses."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""

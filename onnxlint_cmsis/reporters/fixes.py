@@ -37,8 +37,9 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
 
 
 def fix_heads(file: FileResult, run: Run) -> list[str]:
-    """The first line about a file's fix, without colour; none where no fix was asked for."""
-    return list(fix_lines(file, run._replace(color=False)))[:1]
+    """The first line about a file's fix, with its notes and without colour; none where no fix was asked for."""
+    notes = "".join(f"; {printable(note)}" for note in file.fix.notes) if file.fix else ""
+    return [f"{line}{notes}" for line in list(fix_lines(file, run._replace(color=False)))[:1]]
 
 
 def fix_summary(run: Run) -> str:
@@ -68,6 +69,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     if fix.proof:
         yield "proof", proof_text(fix.proof)
+    yield from (("note", text) for text in fix.notes)
     yield from _kept(fix)
 
 
