@@ -15,6 +15,7 @@ from onnx import numpy_helper
 from firmware_check.errors import FirmwareError
 from firmware_check.operator_format import is_operator_format
 from firmware_check.reading.table import MOVES, OPERATORS
+from onnxlint_cmsis.fixers.runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.onnx_graph.graph import Graph
@@ -62,9 +63,9 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
 
 def _prepared(path: str, graph: Graph, folder: Path) -> Path:
     """The model with fixed input sizes, opset 13 or later, and its constants folded and fused by ONNX Runtime."""
-    import onnxruntime as ort
     from onnx import version_converter
 
+    ort = onnx_runtime()
     model = onnx.load(path)
     model.ir_version = max(model.ir_version, _IR_VERSION)
     constants = {tensor.name for tensor in model.graph.initializer}
@@ -90,7 +91,7 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
 
 
 def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
-    import onnxruntime
+    onnxruntime = onnx_runtime()
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 

@@ -9,6 +9,7 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
+from onnxlint_cmsis.fixers.runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step
@@ -94,8 +95,7 @@ def _info(name: str, value: np.ndarray) -> onnx.ValueInfoProto:
 
 
 def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> list[np.ndarray]:
-    import onnxruntime as ort
-
+    ort = onnx_runtime()
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4

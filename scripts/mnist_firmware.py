@@ -25,6 +25,7 @@ from firmware_check.library import open_library
 from firmware_check.opening import Model, Options, open_model
 from firmware_check.program import Elements
 from firmware_check.run import run_image
+from onnxlint_cmsis.fixers.runtime import onnx_runtime
 
 CALIBRATION_IMAGES = 100
 POINTS = 0.5
@@ -92,8 +93,7 @@ def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> Mode
 
 
 def _by_onnxruntime(path: str, images: Elements) -> Elements:
-    import onnxruntime as ort
-
+    ort = onnx_runtime()
     options = ort.SessionOptions()
     options.log_severity_level = 3
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -137,3 +137,19 @@ def test_wrong_outputs_are_never_written():
     )
     assert before.any()
     assert np.array_equal(before, after)
+
+
+def test_a_proof_leaves_nothing_in_the_home_and_temporary_folders(tmp_path):
+    """Some versions of ONNX Runtime keep an id of the user and a database of events there, and send these."""
+    build = Builder()
+    home, temporary, work = (tmp_path / name for name in ("home", "temporary", "work"))
+    for folder in (home, temporary, work):
+        folder.mkdir()
+    (work / "m.onnx").write_bytes(build.model(head(build, wide_stem(build))).SerializeToString())
+    clean = {"HOME": str(home), "TMPDIR": str(temporary), "PATH": os.defpath, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxlint_cmsis", "--fix", "--fix-policy", "align", "--jobs", "2", "m.onnx"],
+        cwd=work, check=False, capture_output=True, env=clean, timeout=60,
+    )  # fmt: skip
+    assert b"1 of 1 file fixed" in done.stdout, done.stderr
+    assert {path.name for path in tmp_path.rglob("*")} == {"home", "temporary", "work", "m.onnx"}

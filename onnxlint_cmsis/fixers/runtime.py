@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,12 +36,25 @@ class RuntimeRefusalError(Exception):
     """ONNX Runtime does not take or run the model; the text is its first line."""
 
 
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Environment variable of ONNX Runtime (its Privacy.md); without, builds with telemetry keep an id and a database of
+events in the user's cache folder and send these."""
+
+
+def onnx_runtime() -> ModuleType:
+    """The module `onnxruntime`, with its telemetry off unless the environment says otherwise."""
+    os.environ.setdefault(NO_TELEMETRY, "1")  # it is looked at once, when the module is loaded
+    import onnxruntime
+
+    module: ModuleType = onnxruntime
+    return module
+
+
 class Session:
     """A model ready to run."""
 
     def __init__(self, model: bytes, level: Level) -> None:
-        import onnxruntime
-
+        onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value)
         options.intra_op_num_threads = options.inter_op_num_threads = 1
