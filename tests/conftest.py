@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import settings
+
 from onnxlint_cmsis.fixers.runtime import NO_TELEMETRY
 
 os.environ.setdefault(NO_TELEMETRY, "1")
+settings.register_profile("any-machine", deadline=None)  # a slow or busy one must not fail a test
+settings.load_profile("any-machine")

@@ -180,6 +180,12 @@ def test_damaged_bytes(flips, end):
         check_consistent(graph, damaged)
 
 
+def test_a_name_of_a_size_that_is_not_utf8_is_no_name():
+    damaged = SMALL_BYTES.replace(b"\x12\x01N\n", b"\x12\x01\x80\n")
+    assert damaged != SMALL_BYTES
+    check_consistent(load("m.onnx", data=damaged), damaged)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes(data):

@@ -53,10 +53,18 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
                     dim.dim_value = bound[dim.dim_param]
 
 
+def _telling(name: str | bytes) -> bool:
+    """Whether a name stands for one size: exporters write `?` for every size they do not know.
+
+    Protobuf gives a name that is not UTF-8 as bytes, which stand for nothing.
+    """
+    return isinstance(name, str) and any(map(str.isalnum, name))
+
+
 def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
     """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once.
 
-    Names without a letter or digit go too: exporters write `?` for every size they do not know, not for one size.
+    Names that tell nothing go too.
     """
     wrong: list[str] = []
     size = 0
@@ -64,7 +72,7 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
         for values in (graph.input, graph.output, graph.value_info):
             for value in values:
                 for dim in value.type.tensor_type.shape.dim:
-                    if dim.dim_param and not any(map(str.isalnum, dim.dim_param)):
+                    if dim.dim_param and not _telling(dim.dim_param):
                         dim.ClearField("dim_param")
                     if not 0 <= dim.dim_value <= MAX_DIM:
                         size = size or dim.dim_value
