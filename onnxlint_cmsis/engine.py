@@ -44,6 +44,8 @@ class FileReport(NamedTuple):
     """What the analysis took for granted, for the reader."""
     statistics: dict[str, int]
     """Counts: nodes, layers, suppressed findings and the uses of each configured suppression."""
+    skipped: tuple[str, ...] = ()
+    """Codes of rules that did not run because the model is too large for them."""
 
 
 def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileReport:
@@ -53,22 +55,27 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     try:
         graph = load(path, input_shapes=settings.input_shapes, data=data)
     except ModelError as error:
-        return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)], {})
+        return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)])
     from onnxlint_cmsis.lower import lower
 
     lowered = lower(graph, settings.assume, settings.one_channel)
-    sized, skipped = _size_findings(path, graph, lowered, settings, data)
+    too_large = _too_large(path, lowered, settings, data)
+    skipped = SIZE_RULES if too_large else ()
+    sized = [] if skipped else _size_findings(path, graph, lowered, settings, data)
     found = [*_problems(graph), *_layer_findings(graph, lowered, settings), *sized]
-    report = _report(path, settings, graph, found, {"nodes": len(graph.nodes), "layers": len(lowered.layers)})
-    return report._replace(notes=(*_notes(lowered, settings), *skipped))
+    report = _report(path, settings, graph, found, skipped)
+    return report._replace(
+        notes=(*_notes(lowered, settings), *_skips(path, settings, too_large)),
+        statistics={"nodes": len(graph.nodes), "layers": len(lowered.layers), **report.statistics},
+    )
 
 
 def _report(
-    path: str, settings: Settings, graph: Graph | None, found: list[Finding], statistics: dict[str, int]
+    path: str, settings: Settings, graph: Graph | None, found: list[Finding], skipped: tuple[str, ...] = ()
 ) -> FileReport:
     kept = [finding for finding in (codes.adjust(raw, settings) for raw in found) if finding]
-    outcome = suppress.apply(kept, settings, graph, path)
-    return FileReport(path, outcome.findings, graph is not None, (), statistics | outcome.counts)
+    outcome = suppress.apply(kept, settings, graph, path, skipped)
+    return FileReport(path, outcome.findings, graph is not None, (), outcome.counts, skipped)
 
 
 def _file_finding(path: str, code: str, message: str) -> Finding:
@@ -112,28 +119,34 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     )
 
 
-def _size_findings(
-    path: str, graph: Graph, lowered: Lowered, settings: Settings, data: bytes | None
-) -> tuple[list[Finding], tuple[str, ...]]:
-    """CNN201 and CNN202, or the note that they were skipped: they search sizes and read weights, which takes time."""
-    wanted = [code for code in SIZE_RULES if codes.enabled(code, settings, path)]
-    if not wanted or not lowered.layers:
-        return [], ()
-    reason = _too_large(path, lowered, settings, data)
-    if reason:
-        return [], (f"{' and '.join(wanted)} did not run: {reason}.",)
+def _size_findings(path: str, graph: Graph, lowered: Lowered, settings: Settings, data: bytes | None) -> list[Finding]:
+    """CNN201 and CNN202, which search sizes and read weights."""
+    if not _sizing(path, settings) or not lowered.layers:
+        return []
     from onnxlint_cmsis.fixers.state import State, request_of
     from onnxlint_cmsis.planning.findings import size_findings
 
     content = Path(path).read_bytes() if data is None else data
     found = State(path, content, request_of(settings, path), graph=graph).survey()
-    return [*size_findings(found), *found.accepted], ()
+    return [*size_findings(found), *found.accepted]
+
+
+def _sizing(path: str, settings: Settings) -> list[str]:
+    """Codes of the rules on sizes that the settings ask for."""
+    return [code for code in SIZE_RULES if codes.enabled(code, settings, path)]
+
+
+def _skips(path: str, settings: Settings, too_large: str) -> Iterator[str]:
+    """The note that rules on sizes were asked for and did not run."""
+    wanted = _sizing(path, settings)
+    if too_large and wanted:
+        yield f"{' and '.join(wanted)} did not run: {too_large}."
 
 
 def _too_large(path: str, lowered: Lowered, settings: Settings, data: bytes | None) -> str:
     """Why sizes are not searched while linting, as a clause; empty where they are."""
     limit, layers = settings.size_checks_limit, len(lowered.layers)
-    if limit is None:
+    if limit is None or not layers:
         return ""
     size = Path(path).stat().st_size if data is None else len(data)
     if size > limit:

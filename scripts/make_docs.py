@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 from firmware_check.operator_format import ROWS  # noqa: E402
 from firmware_check.reading.forms import FORMS, Form  # noqa: E402
 from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
+from onnxlint_cmsis.checks.actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
@@ -137,6 +138,24 @@ def _plain(form: Form) -> str:
     return "; ".join(filter(None, (form.apart, f"where the copy has no function{types}")))
 
 
+FIXES_HEAD = """
+## What a fix acts on
+
+Each change that `--fix` makes to a channel count is made for findings, and only for those whose rule runs on the file
+and is fixable. What would serve no such finding stays as it is, even where another rule would like it.
+
+| rules | with `fix-policy` | a fix |
+|---|---|---|
+"""
+
+FIXES_TAIL = """
+A finding that is suppressed, or that the baseline has, is left alone: its channel count stays, its hazard is not
+stepped around. A growth that pays is made for CNN201, whichever other findings it happens to answer. A baseline has
+what linting told when it was written; for files above `size-checks-limit` linting tells neither CNN201 nor CNN202, so
+write it with `--size-checks-limit unlimited` where a fix shall leave them alone.
+"""
+
+
 def pages() -> dict[Path, str]:
     """Every generated page by its path."""
     docs = ROOT / "docs"
@@ -164,7 +183,16 @@ def config_page() -> str:
     rows = "".join(_row(key) for key in KEYS)
     sections = "".join(f"\n## {key.name}\n\n{key.doc}\n" for key in KEYS)
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
-    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}"
+    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_fixes()}"
+
+
+def _fixes() -> str:
+    """What a fix does for which rules."""
+    rows = ""
+    for action in ACTIONS:
+        codes = ", ".join(f"[{code}](rules/{code}.md)" for code in action.codes)
+        rows += f"| {codes} | {', '.join(f'`{policy}`' for policy in action.policies)} | {action.what} |\n"
+    return f"{FIXES_HEAD}{rows}{FIXES_TAIL}"
 
 
 def _row(key: Key) -> str:

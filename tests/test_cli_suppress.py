@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import onnx
 import pytest
 
 from cli_fakes import FakeEngine, note, routing_miss, wrong_result
@@ -14,6 +15,7 @@ from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.reporters.fingerprint import fingerprints, identity
+from test_fix_cli import gaining
 
 FINDINGS = (routing_miss(), wrong_result(), note())
 
@@ -212,3 +214,38 @@ def test_fingerprints_are_the_same_tomorrow():
 
 def test_baseline_key_has_forward_slashes():
     assert baseline.key_of("/r/base.json", "/r/a/m.onnx") == "a/m.onnx"
+
+
+@pytest.fixture
+def sized(tmp_path, monkeypatch):
+    """A model with a CNN201 that is accepted in every way, and a limit below which linting does not look for it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["cortex-m4"]\nselect = ["CNN2", "CNN09"]\n')
+    (tmp_path / "m.onnx").write_bytes(gaining())
+    return ("--size-checks-limit", "10", "m.onnx")
+
+
+def test_a_baseline_entry_of_a_rule_that_did_not_run_is_not_called_unused(sized, capsys):
+    assert main(["--write-baseline", "base.json", "m.onnx"]) == 0
+    for options in (sized, ("--select", "CNN3,CNN09", "m.onnx"), ("m.onnx",)):
+        code, lines = run(capsys, "--baseline", "base.json", *options)
+        assert code == 0
+        assert not any("CNN091" in line for line in lines)
+
+
+def test_a_suppression_of_a_rule_that_did_not_run_is_not_called_unused(sized, capsys, tmp_path):
+    with (tmp_path / "onnxlint-cmsis.toml").open("a") as file:
+        file.write('[[suppress]]\nrule = "CNN201"\n')
+    assert not any("CNN090" in line for line in run(capsys, *sized)[1])
+    model = onnx.load("m.onnx")
+    model.metadata_props.add(key=suppress.METADATA_KEY, value="CNN201 trained so")
+    onnx.save(model, "m.onnx")
+    assert not any("CNN090" in line for line in run(capsys, "--isolated", "--select", "CNN2,CNN09", *sized)[1])
+
+
+def test_a_baseline_written_below_the_limit_does_not_keep_a_fix_from_what_it_does_not_have(sized, capsys):
+    main(["--write-baseline", "small.json", *sized])
+    main(["--write-baseline", "whole.json", "--size-checks-limit", "unlimited", "m.onnx"])
+    assert main(["--diff", "--baseline", "small.json", *sized]) == 1
+    assert main(["--diff", "--baseline", "whole.json", *sized]) == 0
+    assert "left as it is" in capsys.readouterr().out

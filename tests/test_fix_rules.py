@@ -114,6 +114,6 @@ def test_a_pad_behind_the_input_is_added_only_for_a_selected_rule(folder):
 
 
 def test_a_finding_on_a_size_names_what_it_steps_around(folder):
-    found = text(run(folder, *M55, "--select", "CNN201", "wrong.onnx"))
+    found = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
     assert "4 -> 5 channels: +" in found
     assert "This steps around conv-1xn-wrong-values of 'row'." in found

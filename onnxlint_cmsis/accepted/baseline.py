@@ -11,7 +11,7 @@ from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.reporters.fingerprint import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from onnxlint_cmsis.types import Finding
 
@@ -41,6 +41,17 @@ class Baseline(NamedTuple):
     """The file; the paths inside are relative to its folder."""
     files: dict[str, dict[str, Entry]]
     """Model file to identity to entry."""
+
+
+class Told(NamedTuple):
+    """What linting said of one file."""
+
+    file: str
+    """Its path."""
+    findings: Sequence[Finding]
+    """All it said."""
+    ran: Callable[[str], bool]
+    """Whether a rule ran on it, by code."""
 
 
 def read(path: str) -> Baseline:
@@ -100,16 +111,22 @@ def remaining(baseline: Baseline, file: str, findings: Sequence[Finding]) -> tup
     return tuple(kept)
 
 
-def unused(baseline: Baseline, linted: Iterable[tuple[str, Sequence[Finding]]]) -> tuple[Finding, ...]:
+def has(baseline: Baseline, file: str, finding: Finding) -> bool:
+    """Whether the baseline has a finding of a file like this one."""
+    return identity(finding) in baseline.files.get(key_of(baseline.path, file), {})
+
+
+def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
     """A CNN091 for each entry with fewer findings than it counts, in the files linted and those that are gone."""
-    found = {key_of(baseline.path, file): _entries(findings) for file, findings in linted}
+    found = {key_of(baseline.path, told.file): (_entries(told.findings), told.ran) for told in linted}
     folder = Path(baseline.path).absolute().parent
     result: list[Finding] = []
     for file, entries in baseline.files.items():
         if file in found:
+            there, ran = found[file]
             for key, entry in entries.items():
-                now = found[file][key].findings if key in found[file] else 0
-                if now < entry.findings:
+                now = there[key].findings if key in there else 0
+                if now < entry.findings and ran(entry.rule):
                     result.append(_finding(baseline, f"{file}: {_counted(entry)}, there {_are(now)} now"))
         elif not (folder / file).exists():
             result.append(_finding(baseline, f"{file}: the file does not exist any more"))

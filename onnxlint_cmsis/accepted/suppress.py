@@ -36,10 +36,13 @@ class _Marked(NamedTuple):
     where: Location
 
 
-def apply(findings: Sequence[Finding], settings: Settings, graph: Graph | None, path: str) -> Outcome:
+def apply(
+    findings: Sequence[Finding], settings: Settings, graph: Graph | None, path: str, skipped: Sequence[str] = ()
+) -> Outcome:
     """Leave out the accepted findings of one file; call it with the findings that selection has left.
 
-    `graph` is None for a file that could not be read. An entry of the configuration may cover many files, so that one
+    `graph` is None for a file that could not be read; `skipped` are codes of rules that did not run on it, whose
+    suppressions nobody can call unused. An entry of the configuration may cover many files, so that one
     is unused can only be told at the end of a run, from `counts`.
     """
     configured = [entry for entry in settings.suppress if _covers(entry, settings, path)]
@@ -53,7 +56,8 @@ def apply(findings: Sequence[Finding], settings: Settings, graph: Graph | None, 
             hits[i] += 1
         if not matching:
             kept.append(finding)
-    unused = [_unused(mark) for mark, hit in zip(marked, hits[len(configured) :], strict=True) if not hit]
+    idle = [mark for mark, hit in zip(marked, hits[len(configured) :], strict=True) if not hit]
+    unused = [_unused(mark) for mark in idle if not concerns(mark.suppression, skipped)]
     reported = (codes.adjust(finding, settings) for finding in [*unknown, *unused])
     counts = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
     counts[SUPPRESSED] = len(findings) - len(kept)
@@ -70,6 +74,11 @@ def matches(entry: Suppression, finding: Finding) -> bool:
         and entry.graph in (None, where.graph)
         and (not entry.tensor or entry.tensor in tensors)
     )
+
+
+def concerns(entry: Suppression, codes_: Sequence[str]) -> bool:
+    """Tell whether an entry is about one of the rules."""
+    return any(code.startswith(entry.rule) for code in codes_)
 
 
 def unused_finding(message: str, where: Location) -> Finding:
@@ -139,12 +148,6 @@ def _unused(mark: _Marked) -> Finding:
     return unused_finding(
         f"{METADATA_KEY} of {entry.origin} names {entry.rule}{reason}, which reports nothing there", mark.where
     )
-
-
-def reported(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
-    """Whether a finding on a model would be reported: its rule runs on the file, and nothing suppresses it."""
-    adjusted = codes.adjust(finding, settings)
-    return adjusted is not None and not suppressed(settings, path, graph, adjusted)
 
 
 def suppressed(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:

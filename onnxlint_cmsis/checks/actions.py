@@ -39,5 +39,12 @@ GROW = Action(
 REMOVE = Action("remove", ("CNN202",), ("faster",), "takes out channels that are constant or unread")
 
 ACTIONS = (REPAIR, ROUTE, GROW, REMOVE)
+
+
+def rules_of(policy: str) -> tuple[str, ...]:
+    """Rules that a value of --fix-policy acts on."""
+    return tuple(code for action in ACTIONS if policy in action.policies for code in action.codes)
+
+
 FIXED_CODES = frozenset(code for action in ACTIONS for code in action.codes)
 """Rules that a fix acts on."""

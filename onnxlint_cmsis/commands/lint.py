@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def run(argv: list[str]) -> int:
     mode = _mode(args)
     files = _each_once(found.files) if mode else found.files
     _check_outputs(args, files)
-    jobs = [_job(path, settings, args.stdin_filename)._replace(fix=mode) for path in files]
+    jobs = [_job(path, settings, args)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
     if args.show_settings:
         from onnxlint_cmsis.commands.show_settings import settings_lines
@@ -54,6 +55,7 @@ def run(argv: list[str]) -> int:
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     if not args.paths:
         raise UsageError("no paths; name .onnx files, folders to search, or - for standard input")
+    _check_baselines(jobs)
     return _report(args, _lint(args, jobs), leading)
 
 
@@ -117,10 +119,22 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _job(path: str, settings: Configuration, stdin_name: str) -> Job:
-    if path != STDIN:
-        return Job(path, settings.settings_for(path))
-    return Job(stdin_name, settings.settings_for(stdin_name), sys.stdin.buffer.read())
+def _job(path: str, configuration: Configuration, args: argparse.Namespace) -> Job:
+    name = args.stdin_filename if path == STDIN else path
+    settings = configuration.settings_for(name)
+    if args.write_baseline:  # a new baseline owes nothing to an old one
+        settings = replace(settings, baseline="")
+    return Job(name, settings, sys.stdin.buffer.read() if path == STDIN else None)
+
+
+def _check_baselines(jobs: list[Job]) -> None:
+    """Raise BaselineError for a baseline that cannot be read, before any file is looked at or fixed."""
+    used = {job.settings.baseline for job in jobs} - {""}
+    if used:
+        from onnxlint_cmsis.accepted import baseline
+
+        for path in used:
+            baseline.read(path)
 
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
@@ -208,7 +222,7 @@ def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     number = baseline.write(args.write_baseline, [(each.job.path, each.findings) for each in readable])
     if not args.quiet:
         _print(f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}\n")
-    return 2 if conclude(linted, use_baseline=False).exit_code == 2 else 0
+    return 2 if conclude(linted).exit_code == 2 else 0
 
 
 def _print(text: str) -> int:

@@ -28,9 +28,9 @@ class Outcome(NamedTuple):
     """0 clean, 1 findings, 2 something could not be linted."""
 
 
-def conclude(linted: list[Linted], *, use_baseline: bool = True) -> Outcome:
+def conclude(linted: list[Linted]) -> Outcome:
     """Lay the baselines over the results, add what is unused, hide what is not to be shown."""
-    new, about_baselines = _beyond_baseline(linted) if use_baseline else ([each.findings for each in linted], [])
+    new, about_baselines = _beyond_baseline(linted)
     models = [(_result(each, findings), each.job.settings) for each, findings in zip(linted, new, strict=True)]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
     files = tuple(_visible(result, settings) for result, settings in every)
@@ -64,7 +64,8 @@ def _visible(result: FileResult, settings: Settings) -> FileResult:
 
 def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], list[tuple[Finding, Settings]]]:
     """The findings of each file that its baseline does not have, and those about the baselines themselves."""
-    used = {each.job.settings.baseline: each.job.settings for each in linted if each.job.settings.baseline}
+    told = [each for each in linted if each.job.settings.baseline and not each.only_fixed]
+    used = {each.job.settings.baseline: each.job.settings for each in told}
     if not used:
         return [each.findings for each in linted], []
     from onnxlint_cmsis.accepted import baseline
@@ -76,23 +77,26 @@ def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], l
         new.append(baseline.remaining(entries, each.job.path, each.findings) if entries else each.findings)
     about = []
     for path, settings in used.items():
-        mine = [each for each in linted if each.job.settings.baseline == path]
-        finished = [(each.job.path, each.findings) for each in mine if each.readable and not each.error]
+        mine = [each for each in told if each.job.settings.baseline == path]
+        sound = [each for each in mine if each.readable and not each.error]
+        finished = [baseline.Told(each.job.path, each.findings, each.ran) for each in sound]
         about += [(finding, settings) for finding in baseline.unused(read[path], finished)]
     return new, about
 
 
 def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]:
     """A CNN090 for each configuration entry that matches nothing in the files it covers, all of which were analysed."""
+    from onnxlint_cmsis.accepted.suppress import concerns
+
     hits: dict[str, int] = {}
     files: dict[str, int] = {}
     entries = {entry.origin: (entry, each.job.settings) for each in linted for entry in each.job.settings.suppress}
     unknown = {
         entry.origin
         for each in linted
-        if each.error or not each.readable
         for entry in each.job.settings.suppress
-        if entry.path is None or entry.path.matches(each.job.path)
+        if (each.error or not each.readable or concerns(entry, each.skipped))
+        and (entry.path is None or entry.path.matches(each.job.path))
     }
     for each in linted:
         for origin in entries.keys() & each.statistics.keys():

@@ -46,6 +46,19 @@ class Linted(NamedTuple):
     """Where the internal error happened."""
     fix: FixResult | None = None
     """What came of fixing it."""
+    skipped: tuple[str, ...] = ()
+    """Codes of rules that did not run because the model is too large for them."""
+
+    @property
+    def only_fixed(self) -> bool:
+        """True where its findings were not asked for."""
+        return self.fix is not None and self.job.fix != "fix"
+
+    def ran(self, code: str) -> bool:
+        """Whether a rule ran on the file."""
+        from onnxlint_cmsis.config.codes import enabled
+
+        return code not in self.skipped and enabled(code, self.job.settings, self.job.path)
 
 
 def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
@@ -69,7 +82,9 @@ def lint_one(job: Job) -> Linted:
         import traceback
 
         return Linted(job, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    return Linted(job, report.findings, report.readable, report.notes, report.statistics, fix=fixed)
+    return Linted(
+        job, report.findings, report.readable, report.notes, report.statistics, fix=fixed, skipped=report.skipped
+    )
 
 
 def _fixed(job: Job) -> FixResult | None:

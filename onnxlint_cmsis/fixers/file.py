@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
     """Fix a file; with `write`, replace it. None where it cannot be read as a model, which linting explains."""
     rules = POLICIES[settings.fix_policy].rules
-    if not any(codes.enabled(code, settings, path) for code in rules):
-        groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in rules))
+    if codes.fixable(settings, path).isdisjoint(rules):
+        groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules)))
         policy = f"--fix-policy {settings.fix_policy}"
-        return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it")
+        return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it or are not fixable")
     try:
         data, names = open_buffer(path)[:], Path(path).stat().st_nlink
         fixed = fix_model(path, data, request_of(settings, path))

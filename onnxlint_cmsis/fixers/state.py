@@ -12,9 +12,8 @@ from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
 from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.findings import change_finding
+from onnxlint_cmsis.planning.findings import asks, change_finding
 from onnxlint_cmsis.planning.options import FixOptions
-from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
 from onnxlint_cmsis.types import Size, Target
@@ -37,7 +36,7 @@ ClassName = tuple[str, ...]
 Asked = Callable[["Graph", "Finding"], bool]
 
 
-UNASKED = "its findings are ignored or suppressed"
+UNASKED = "its findings are accepted, ignored or not fixable"
 
 
 class Request(NamedTuple):
@@ -55,15 +54,15 @@ class Request(NamedTuple):
     """Policy and bounds."""
     refused: Mapping[ClassName, str] = {}
     """Classes that stay as they are, with the reason."""
-    reported: Asked = lambda _graph, _finding: True
-    """Whether a finding would be reported; a class that answers none which would stays as it is."""
-    suppressed: Asked = lambda _graph, _finding: False
+    fixable: Asked = lambda _graph, _finding: True
+    """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""
 
 
 def request_of(settings: Settings, path: str = "") -> Request:
-    """What a file's settings ask for; with a path, what rules and suppressions leave alone stays."""
-    from onnxlint_cmsis.accepted.suppress import reported, suppressed
+    """What a file's settings ask for; with a path, what rules, suppressions and the baseline leave alone stays."""
+    from onnxlint_cmsis.accepted.consent import Consent
 
     options = FixOptions(
         policy=settings.fix_policy,
@@ -76,7 +75,8 @@ def request_of(settings: Settings, path: str = "") -> Request:
     request = Request(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
     if not path:
         return request
-    return request._replace(reported=partial(reported, settings, path), suppressed=partial(suppressed, settings, path))
+    consent = Consent(settings, path)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
 
 
 class State:
@@ -118,11 +118,11 @@ class State:
         return found | unprovable(self.graph, self.dimensions) | asked
 
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
-        """What planning makes of it; classes that answer no finding which would be reported stay as they are."""
+        """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
         from onnxlint_cmsis.onnx_graph.arrays import reader
 
-        reported = partial(self.request.reported, self.graph)
-        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, reported)
+        fixable = partial(self.request.fixable, self.graph)
+        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, fixable)
         refusals, read = dict(self.refusals), reader(self.data, self.path)
         accepted: list[Finding] = []
         while True:
@@ -134,14 +134,16 @@ class State:
             refusals |= more
 
     def _unasked(self, found: Survey, group: DimensionClass, accepted: list[Finding]) -> str:
-        """Why nobody asks for a class's new size; empty where someone does. Adds its finding if that is accepted."""
+        """Why a class may not get its new size; empty where it may. Adds the finding that it has and keeps."""
         finding = change_finding(found, group)
-        if self.request.suppressed(self.graph, finding):
+        if self.request.accepted(self.graph, finding):
             accepted.append(finding)
             return UNASKED
-        sized = [finding] if finding.code in POLICIES[found.options.policy].rules else []
-        asked = any(self.request.reported(self.graph, one) for one in chain(sized, answered(found, group)))
-        return "" if asked else UNASKED
+        sized = [finding] if asks(found, group, finding) else []
+        if any(self.request.fixable(self.graph, one) for one in chain(sized, answered(found, group))):
+            return ""
+        accepted += sized
+        return UNASKED
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""

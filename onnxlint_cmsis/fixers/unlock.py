@@ -57,12 +57,13 @@ class _Input(NamedTuple):
 def unlocked(state: State) -> Unlocked | None:
     """The model with channels added behind the first input for which that lowers the number of known hazards.
 
-    Only where a rule that tells of one of them runs, and the input is not refused. Raises UnreadableError.
+    Only where a fix may act on a finding that tells of one of them, and the input is not refused. Raises
+    UnreadableError.
     """
     view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)
-        asked = any(state.request.reported(state.graph, finding) for finding in found)
+        asked = any(state.request.fixable(state.graph, finding) for finding in found)
         more = _more(state, view, given) if asked else 0
         name = (PADDED, given.name, str(more))
         new = _behind(state, given, more) if more and name not in state.request.refused else None

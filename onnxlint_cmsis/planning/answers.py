@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.checks.actions import REPAIR
 from onnxlint_cmsis.checks.hazard import HazardCheck
 from onnxlint_cmsis.checks.registry import CHECKS, Check
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
-from onnxlint_cmsis.planning.policies import HAZARDS, POLICIES
+from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
@@ -39,7 +40,7 @@ def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator
         if group.id in site.leaves:
             for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
                 subject = Subject(model, site.layer, target, price.route)
-                for check in (check for check in CHECKS if check.code in HAZARDS):
+                for check in (check for check in CHECKS if check.code in REPAIR.codes):
                     yield from check.run(subject)
 
 

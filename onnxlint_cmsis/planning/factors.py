@@ -14,7 +14,7 @@ from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.price import Price, Prices
 from onnxlint_cmsis.planning.problem import Factor, Measures
 from onnxlint_cmsis.planning.sites import Channels, Site
-from onnxlint_cmsis.planning.view import Reported, View
+from onnxlint_cmsis.planning.view import Fixable, View
 
 _BITS = dict(ELEM_TYPES.values())
 
@@ -44,7 +44,7 @@ def no_misses(_site: Site, _prices: tuple[Price, ...]) -> int:
 def misses_in(view: View, prices: Prices) -> Misses:
     """Count the routing checks that a layer would satisfy with other channel counts, or satisfies now, and misses.
 
-    Checks whose finding on the layer would not be reported count only where they are satisfied now.
+    Checks on whose finding a fix may not act count only where they are satisfied now.
     """
     model = Model(view.graph, view.dimensions)
     wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
@@ -52,7 +52,7 @@ def misses_in(view: View, prices: Prices) -> Misses:
         for place, (target, price) in enumerate(zip(prices.targets, prices.of(site.layer.call), strict=True)):
             subject = Subject(model, site.layer, target, price.route)
             wanted[site.layer.node.index, place] = tuple(
-                check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject, view.reported)
+                check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject, view.fixable)
             )
 
     def count(site: Site, prices: tuple[Price, ...]) -> int:
@@ -65,7 +65,7 @@ def misses_in(view: View, prices: Prices) -> Misses:
     return count
 
 
-def _wanted(check: RoutingCheck, subject: Subject, reported: Reported) -> bool:
+def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     """Tell whether the check's kernels run now, or would with other channel counts and do other work."""
     if check.satisfied(subject.route):
         return True
@@ -74,7 +74,7 @@ def _wanted(check: RoutingCheck, subject: Subject, reported: Reported) -> bool:
     reached = next(check.reach(subject), None)
     if reached is None or reached.route.effective in ("", subject.route.effective):
         return False
-    return all(map(reported, check.run(subject)))
+    return all(map(fixable, check.run(subject)))
 
 
 def _layer(site: Site, prices: Prices, chosen: frozenset[int], align: int, misses: Misses) -> Factor:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks.actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.table import Rule, rule
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.policies import HAZARDS
+from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.survey import Survey
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize
 
@@ -29,6 +30,14 @@ def change_finding(survey: Survey, group: DimensionClass) -> Finding:
     """The finding on a class that would change: CNN201 where it grows, CNN202 where it shrinks."""
     want = survey.decision.sizes[group.id]
     return _more(survey, group, want) if want > group.size else _fewer(survey, group, want)
+
+
+def asks(survey: Survey, group: DimensionClass, finding: Finding) -> bool:
+    """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
+    policy, decision = POLICIES[survey.options.policy], survey.decision
+    if finding.code not in policy.rules:
+        return False
+    return finding.code in REMOVE.codes or policy.lowers(decision.after) < policy.lowers(decision.without(group.id))
 
 
 def _more(survey: Survey, group: DimensionClass, want: int) -> Finding:
@@ -75,7 +84,7 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
 
 def _repaired(survey: Survey, group: DimensionClass) -> str:
     """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
-    found = (finding for finding in answered(survey, group) if finding.code in HAZARDS)
+    found = (finding for finding in answered(survey, group) if finding.code in REPAIR.codes)
     return " and ".join(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.hazard import HazardCheck
-from onnxlint_cmsis.checks.registry import CHECKS
-from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.planning.measures import Layout
+from onnxlint_cmsis.checks.actions import rules_of
+from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.problem import Level
 
 REACH = 32
@@ -30,16 +28,13 @@ class Policy(NamedTuple):
     """Whether instructions may rise on no target and have to fall by --min-gain."""
     named: bool
     """Whether sizes that routing conditions name are candidates too."""
-    rules: tuple[str, ...]
-    """Codes of the rules that it acts on; one that does not run on a file changes nothing there."""
+    lowers: Callable[[Count], int]
+    """What a size has to lower to be asked for its own sake, not for that of a hazard alone."""
 
-
-SIZES = ("CNN201", "CNN202")
-"""Rules on the size of a class."""
-ROUTING = tuple(check.code for check in CHECKS if isinstance(check, RoutingCheck))
-"""Rules on missed kernels."""
-HAZARDS = tuple(check.code for check in CHECKS if isinstance(check, HazardCheck))
-"""Rules on errors and wrong results, which come first for every policy."""
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Codes of the rules that it acts on; one that does not run on a file changes nothing there."""
+        return rules_of(self.name)
 
 
 def _faster(layout: Layout) -> tuple[Level, ...]:
@@ -66,12 +61,24 @@ def _to_the_multiple(have: int, _live: int, align: int) -> range:
     return range(have, -(-have // align) * align + 1)
 
 
+def _instructions(count: Count) -> int:
+    return sum(count.instructions)
+
+
+def _misses(count: Count) -> int:
+    return count.misses
+
+
+def _unaligned(count: Count) -> int:
+    return count.unaligned
+
+
 POLICIES: dict[str, Policy] = {
     policy.name: policy
     for policy in (
-        Policy("faster", _upward_from_live, _faster, traded=2, must_gain=True, named=True, rules=SIZES + HAZARDS),
-        Policy("route", _upward, _route, traded=1, must_gain=False, named=True, rules=ROUTING + HAZARDS),
-        Policy("align", _to_the_multiple, _align, traded=1, must_gain=False, named=False, rules=SIZES + HAZARDS),
+        Policy("faster", _upward_from_live, _faster, 2, must_gain=True, named=True, lowers=_instructions),
+        Policy("route", _upward, _route, 1, must_gain=False, named=True, lowers=_misses),
+        Policy("align", _to_the_multiple, _align, 1, must_gain=False, named=False, lowers=_unaligned),
     )
 }
 """By name."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.planning.decide import Decision, decide
 from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.view import Reported, View, view_of
+from onnxlint_cmsis.planning.view import Fixable, View, view_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
     """Its classes."""
     prices: Prices
     """Prices of layers, as they are and at other sizes."""
-    reported: Reported = lambda _finding: True
+    fixable: Fixable = lambda _finding: True
     """Which findings on layers count."""
 
 

@@ -13,8 +13,8 @@ from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.sites import Site, site_of
 from onnxlint_cmsis.types import Finding
 
-Reported = Callable[[Finding], bool]
-"""Whether a finding would be reported: its rule runs on the file, and nothing suppresses it."""
+Fixable = Callable[[Finding], bool]
+"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and nobody has accepted it."""
 
 FREE = frozenset(
     {
@@ -43,18 +43,18 @@ class View(NamedTuple):
     """All other layers; their prices do not move."""
     blind: dict[int, str]
     """Class to the label of a node along it whose cost is not known."""
-    reported: Reported
+    fixable: Fixable
     """Which findings on layers count."""
 
 
 def view_of(
-    graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices, reported: Reported = lambda _finding: True
+    graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices, fixable: Fixable = lambda _finding: True
 ) -> View:
     """What planning sees of a model."""
     found = [(layer, site_of(layer, dimensions)) for layer in lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices), reported)
+    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices), fixable)
 
 
 def _blind(

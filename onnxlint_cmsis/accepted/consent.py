@@ -1,0 +1,37 @@
+"""What a fix of one file may act on: rules that run and are fixable, and findings that nobody has accepted."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.accepted import baseline, suppress
+from onnxlint_cmsis.config import codes
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.types import Finding
+
+
+class Consent:
+    """What the settings, the model and the baseline say about the findings of one file."""
+
+    def __init__(self, settings: Settings, path: str) -> None:
+        self._settings, self._path = settings, path
+        self._codes = codes.fixable(settings, path)
+
+    @cached_property
+    def _baseline(self) -> baseline.Baseline | None:
+        """The baseline, read when a finding is first asked about. Raises BaselineError."""
+        return baseline.read(self._settings.baseline) if self._settings.baseline else None
+
+    def fixable(self, graph: Graph, finding: Finding) -> bool:
+        """Whether a fix may act on a finding."""
+        return finding.code in self._codes and not self.accepted(graph, finding)
+
+    def accepted(self, graph: Graph, finding: Finding) -> bool:
+        """Whether someone has accepted a finding, whatever rules run: in the configuration, the model, the baseline."""
+        if suppress.suppressed(self._settings, self._path, graph, finding):
+            return True
+        return self._baseline is not None and baseline.has(self._baseline, self._path, finding)
