@@ -180,7 +180,7 @@ def main() -> int:
     mobilenet(folder)
     residual(folder)
     one_dimensional(folder)
-    multiplier(folder, 3)
+    multiplier(folder, 5)
     dead_lanes(folder, 9)
     return 0
 
