@@ -133,12 +133,15 @@ def test_files_follow_from_functions(tmp_path: Path) -> None:
     (source / "b.c").write_text(
         "static int arm_s(int x) { return x; }\nint arm_b(int x) { return arm_s(x); }\n", encoding="utf-8"
     )
-    (source / "c.c").write_text("int arm_c(int x) { return x; }\n", encoding="utf-8")
+    (source / "c.c").write_text(
+        "int arm_c(int x) { return x; }\n__STATIC_INLINE int32_t\narm_i(int x)\n{ return x; }\n", encoding="utf-8"
+    )
     library = Library(tmp_path, "7.0.0", (), "here")
     files = library.files_for({"arm_a"})
     assert [path.name for path in files] == ["a.c", "b.c"]
     assert library.public_in(files) == ["arm_a", "arm_b"]
     assert not library.has("arm_s")
+    assert not library.has("arm_i")  # as the size functions of 7.0.0 have it
 
 
 def test_a_function_that_both_sources_of_the_trace_saw_counts_once() -> None:
