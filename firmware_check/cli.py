@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -89,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--trace", action="store_true", help="show every function that ran, callees under callers")
     for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
         add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
+    add("--sarif-category", default="", metavar="NAME", help="of the run in SARIF, where several are uploaded")
     add("--plot", default="", metavar="FILE.svg", help="draw instructions per layer, before and after")
     return parser
 
@@ -108,7 +110,8 @@ def _run(args: argparse.Namespace) -> int:
         session.run([path for path in (args.model, args.against) if path], boards, args.per_layer, args.strict)
     if not any(path == STDOUT for path in (args.json, args.markdown, args.sarif)):
         print(session.text(args.trace), end="")
-    for path, content in ((args.json, session.json), (args.markdown, session.markdown), (args.sarif, session.sarif)):
+    written = partial(session.sarif, args.sarif_category)
+    for path, content in ((args.json, session.json), (args.markdown, session.markdown), (args.sarif, written)):
         if path:
             _write(path, content())
     if args.plot:

@@ -74,9 +74,9 @@ class Session:
         parts = [markdown.comparison_report(each) for each in self.comparisons]
         return "\n".join([*parts, *(markdown.check_report(each) for each in self.checks)])
 
-    def sarif(self) -> str:
-        """What disagrees, as SARIF."""
-        return sarif.render(self.checks, self.comparisons, str(Path.cwd()))
+    def sarif(self, category: str) -> str:
+        """What disagrees, as SARIF; with a category where it is not empty."""
+        return sarif.render(self.checks, self.comparisons, str(Path.cwd()), category)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""

@@ -78,8 +78,8 @@ def _row(kind: str, plane: tuple[int, int], in_c: int, out_c: int, kernel: tuple
 def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     """The rows with what a call takes; rows of kinds that this copy of the library lacks are left out.
 
-    Instructions are instructions, not cycles, to one count of SysTick over all repetitions: those of the call itself and
-    of the few that give it its arguments.
+    Instructions are instructions, not cycles, to one count of SysTick over all repetitions: those of the call and of
+    the few that give it its arguments.
     """
     kinds = [kind for kind, function in KINDS.items() if bench.library.has(function)]
     chosen = [row for row in rows if row["kind"] in kinds]

@@ -35,8 +35,8 @@ that channels whose weights are all zero take up to a tenth less."""
 MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 """CPUs that the cost model was measured on, one of each instruction set."""
 DATA_DEPENDENT = ("arm_softmax_s8",)
-"""Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further below
-the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
+"""Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
+below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
 
 TOLERANCE = {8: 1, 16: 2}
 """Bits of an output to its largest difference from ONNX Runtime's that counts as right: one unit of rounding. For int16

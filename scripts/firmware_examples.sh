@@ -13,8 +13,8 @@ worst=0
 lint() { onnxlint-cmsis --isolated --target "$core" --release "$release" "$@"; }
 run() { python -m firmware_check "$@" --target "$core" --cmsis-nn "$library"; }
 check() {
-    run "$@" --json "$out/$name.json" --markdown "$out/$name.md" --sarif "$out/$name.sarif" --plot "$out/$name.svg" ||
-        worst=1
+    run "$@" --json "$out/$name.json" --markdown "$out/$name.md" --plot "$out/$name.svg" --sarif "$out/$name.sarif" \
+        --sarif-category "firmware-$release-$core-$name" || worst=1
 }
 repaired() {
     echo "$name: a defect of CMSIS-NN on $core, which the fix steps around"

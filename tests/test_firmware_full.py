@@ -59,7 +59,7 @@ def test_every_form_runs_and_is_right(library: Library, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("axis", [1, 2, 3])
-def test_concatenation_runs_along_every_axis(axis: int, library: Library, tmp_path: Path) -> None:
+def test_concatenation_runs_along_every_axis(axis: int, tmp_path: Path) -> None:
     shape = [1, 4, 6, 6]
     shape[axis] *= 3
     nodes = [

@@ -35,8 +35,11 @@ HELP = {
 """What each rule means."""
 
 
-def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str) -> str:
-    """The log as JSON text; paths are relative to `folder` where they are below it."""
+def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str, category: str = "") -> str:
+    """The log as JSON text; paths are relative to `folder` where they are below it.
+
+    GitHub takes one run of each category in an upload, and a later run of a category for the newer state of it.
+    """
     findings = [*_of_checks(checks), *_of_comparisons(comparisons)]
     rules = [_rule(code) for code in RULES]
     driver = om.ToolComponent(
@@ -52,6 +55,8 @@ def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: s
         results=[_result(*each, folder) for each in zip(findings, fingerprints(findings), strict=True)],
         column_kind="unicodeCodePoints",
         newline_sequences=None,
+        # GitHub takes the text before the last slash as the category
+        automation_details=om.RunAutomationDetails(id=f"{category}/") if category else None,
     )
     return json.dumps(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])), indent=1) + "\n"
 
