@@ -147,12 +147,12 @@ def test_a_known_wrong_result_is_seen_and_named(tmp_path: Path) -> None:
 
 def test_reports_in_every_form(tmp_path: Path) -> None:
     files = {name: str(tmp_path / f"out.{name}") for name in ("json", "markdown", "sarif", "plot")}
-    done = check(
-        models.right_padding(tmp_path), *(part for name, path in files.items() for part in (f"--{name}", path))
-    )
+    asked = [part for name, path in files.items() for part in (f"--{name}", path)]
+    done = check(models.right_padding(tmp_path), *asked, "--sarif-category", "board")
     assert done.returncode == 1
     assert "FWC002" in done.stdout
     log = json.loads(Path(files["sarif"]).read_text(encoding="utf-8"))
+    assert log["runs"][0]["automationDetails"] == {"id": "board/"}
     results = log["runs"][0]["results"]
     assert {result["ruleId"] for result in results} >= {"FWC002"}
     assert all(result["partialFingerprints"]["primaryLocationLineHash"] for result in results)
