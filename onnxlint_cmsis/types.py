@@ -94,7 +94,8 @@ class Pair(NamedTuple):
 class KernelCall(NamedTuple):
     """One ONNX layer in CMSIS-NN's own terms.
 
-    `variables()` names every number the way the conditions do (`input_dims.c`, `stride.w`, `ch_mult`).
+    `variables()` names every number the way the conditions do (`input_dims.c`, `stride.w`, `ch_mult`). Where many calls
+    are looked at together that differ in their channel counts, these are arrays of int64 of one length.
     """
 
     entry: str

@@ -1,14 +1,16 @@
-"""Calls that are said to take the same route do."""
+"""Calls that are said to take the same route do, and cost together what they cost alone."""
 
 from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cmsis_nn.alike import alike, columns
+from onnxlint_cmsis.cmsis_nn.alike import alike
+from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
@@ -59,13 +61,41 @@ def way(taken):
     return taken.kernel, taken.chain, taken.effective, taken.status, ids, taken.undecided, taken.reason
 
 
+def together(calls):
+    """The calls as one whose channel counts are arrays."""
+    first = calls[0]
+
+    def dims(name):
+        rows = [getattr(call, name) for call in calls]
+        return Dims(*(np.array(sizes) if len(set(sizes)) > 1 else sizes[0] for sizes in zip(*rows, strict=True)))
+
+    found = {name: dims(name) for name in ("input_dims", "filter_dims", "output_dims")}
+    if len({call.ch_mult for call in calls}) > 1:
+        found["ch_mult"] = np.array([call.ch_mult for call in calls])
+    return first._replace(**found)
+
+
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
 @settings(max_examples=400, deadline=None)
 def test_calls_with_one_number_take_one_route(calls, release, cpu):
     target = parse_target(cpu, release, "gcc")
     routes = {}
-    for call, number in zip(calls, alike(columns(calls), target), strict=True):
-        assert routes.setdefault(number, way(route(call, target))) == way(route(call, target))
+    for call, number in zip(calls, alike(together(calls), target), strict=True):
+        assert routes.setdefault(int(number), way(route(call, target))) == way(route(call, target))
+
+
+@given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
+@settings(max_examples=400, deadline=None)
+def test_calls_with_one_route_are_priced_together_as_alone(calls, release, cpu):
+    target = parse_target(cpu, release, "gcc")
+    ways = {}
+    for call in calls:
+        ways.setdefault(way(route(call, target)), []).append(call)
+    for same in ways.values():
+        found = predicted(together(same), target, route(same[0], target))
+        numbers, known = (np.broadcast_to(values, len(same)) for values in found)
+        expected = [cost(call, target) for call in same]
+        assert [round(number) if sure else None for number, sure in zip(numbers, known, strict=True)] == expected
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -76,10 +106,4 @@ def test_numbers_are_few(cpu):
         KernelCall("convolve_s8", plane._replace(c=a), Dims(b, 1, 1, a), plane._replace(c=b))
         for a, b in product(range(8, 40), range(8, 40))
     ]
-    assert len(set(alike(columns(calls), parse_target(cpu, "7.0.0", "gcc")))) < 40
-
-
-def test_calls_with_different_unknown_sizes_are_each_their_own():
-    known = KernelCall("convolve_s8", Dims(1, 8, 8, 4), Dims(8, 1, 1, 4), Dims(1, 8, 8, 8))
-    open_ = known._replace(input_dims=Dims(1, 8, None, 4))
-    assert alike(columns([known, open_]), parse_target("cortex-m4", "7.0.0", "gcc")) == [0, 1]
+    assert len(set(alike(together(calls), parse_target(cpu, "7.0.0", "gcc")).tolist())) < 40

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 
 from dims_graphs import Builder
+from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.dims.classes import analyse
@@ -17,6 +19,7 @@ from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.view import view_of
+from onnxlint_cmsis.types import Dims
 
 M4, M55 = (parse_target(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-m55"))
 
@@ -29,9 +32,23 @@ def blocks(call, _target):
     return 100 * (inputs // 4 + inputs % 4) * outputs
 
 
+def predictions(cost, calls, target):
+    """What a cost of single calls says of many that differ in their channel counts."""
+    sizes = [*calls.input_dims, *calls.filter_dims, *calls.output_dims, calls.ch_mult]
+    rows = np.broadcast_arrays(*sizes)
+    found = []
+    for numbers in zip(*(row.reshape(-1).tolist() for row in rows), strict=True):
+        dims = Dims(*numbers[:4]), Dims(*numbers[4:8]), Dims(*numbers[8:12])
+        call = calls._replace(input_dims=dims[0], filter_dims=dims[1], output_dims=dims[2], ch_mult=numbers[12])
+        found.append(cost(call, target))
+    known = [number is not None for number in found]
+    numbers = [float(number or 0) for number in found]
+    return Prediction(np.array(numbers), np.array(known)) if rows[0].ndim else Prediction(numbers[0], known[0])
+
+
 def looked_at(build, *outputs, cost=blocks, targets=(M4,)):
     graph = build.graph(*outputs)
-    prices = Prices(tuple(targets), lambda call, target, _route: cost(call, target))
+    prices = Prices(tuple(targets), lambda call, target, _route: predictions(cost, call, target))
     return view_of(graph, lower(graph, "s8"), analyse(graph), prices), prices
 
 

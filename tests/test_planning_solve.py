@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,8 +18,11 @@ LEVELS = ((1, 0, 0), (0, 1, 1))
 """The first measure before the sum of the other two."""
 
 
-def factor(scope, table):
-    return Factor(scope, table.__getitem__)
+def factor(domains, scope, table):
+    def tabulate(candidates):
+        return np.array([table[cell] for cell in product(*candidates)]).T.reshape(-1, *map(len, candidates))
+
+    return Factor({variable: domains[variable] for variable in scope}, tabulate)
 
 
 @st.composite
@@ -33,7 +37,7 @@ def problems(draw):
         scope = tuple(draw(st.lists(st.sampled_from(sorted(domains)), min_size=1, max_size=3, unique=True)))
         cells = product(*(domains[variable] for variable in scope))
         numbers = st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20))
-        factors.append(factor(scope, {cell: draw(numbers) for cell in cells}))
+        factors.append(factor(domains, scope, {cell: draw(numbers) for cell in cells}))
     return Problem(domains, tuple(factors))
 
 
@@ -86,19 +90,22 @@ def test_components_share_nothing_and_add_up(problem):
 
 
 def test_equals_stay_as_they_are():
-    same = factor((0,), {(7,): (0, 5, 0), (8,): (0, 5, 0)})
-    assert solve(Problem({0: (7, 8)}, (same,)), LEVELS, {}) == {0: 7}
+    domains = {0: (7, 8)}
+    same = factor(domains, (0,), {(7,): (0, 5, 0), (8,): (0, 5, 0)})
+    assert solve(Problem(domains, (same,)), LEVELS, {}) == {0: 7}
 
 
 def test_a_ceiling_that_the_minimum_breaks_sends_the_search_elsewhere():
     table = {(4,): (0, 10, 10), (5,): (0, 1, 12), (6,): (0, 9, 9)}
-    assert solve(Problem({0: (4, 5, 6)}, (factor((0,), table),)), LEVELS, {1: 10, 2: 10}) == {0: 6}
+    domains = {0: (4, 5, 6)}
+    assert solve(Problem(domains, (factor(domains, (0,), table),)), LEVELS, {1: 10, 2: 10}) == {0: 6}
 
 
 def test_a_problem_too_large_for_tables_is_descended(monkeypatch):
     monkeypatch.setattr(elimination, "MAX_CELLS", 3)
     table = {(a, b): (0, (a - 3) ** 2 + (b - 3) ** 2, 0) for a in range(5) for b in range(5)}
-    problem = Problem({0: tuple(range(5)), 1: tuple(range(5))}, (factor((0, 1), table),))
+    domains = {0: tuple(range(5)), 1: tuple(range(5))}
+    problem = Problem(domains, (factor(domains, (0, 1), table),))
     assert elimination.order(problem) is None
     assert solve(problem, LEVELS, {}) == {0: 3, 1: 3}
 
@@ -109,6 +116,22 @@ def test_a_long_chain_is_exact(length):
     domains = dict.fromkeys(range(length), (5, 4, 3, 2))
     pair = {(a, b): (abs(a - b), 0, 0) for a in range(6) for b in range(6)}
     last = {(size,): (0, abs(size - 3), 0) for size in range(6)}
-    factors = [factor((one, one + 1), pair) for one in range(length - 1)]
-    found = solve(Problem(domains, (*factors, factor((length - 1,), last))), LEVELS, {})
+    factors = [factor(domains, (one, one + 1), pair) for one in range(length - 1)]
+    found = solve(Problem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
     assert set(found.values()) == {3}
+
+
+@given(problems(), st.data())
+@settings(max_examples=100)
+def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
+    """Whether a factor keeps its table or is too large to."""
+    for one in problem.factors:
+        sizes = [problem.domains[variable] for variable in one.scope]
+        asked = [data.draw(st.lists(st.sampled_from(options), min_size=1, unique=True)) for options in sizes]
+        table = one.table(asked)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("onnxlint_cmsis.planning.problem.KEPT_CELLS", 0)
+            fresh = Factor(dict(zip(one.scope, sizes, strict=True)), one._tabulate)
+            assert (fresh.table(asked) == table).all()
+        for place, cell in zip(np.ndindex(table.shape[1:]), product(*asked), strict=True):
+            assert one.measure(cell) == tuple(row[place] for row in table)

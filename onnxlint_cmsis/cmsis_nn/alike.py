@@ -7,9 +7,8 @@ calls at once takes a fraction of routing each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,54 +34,39 @@ COMPARED = {
 }
 
 
-class Columns(NamedTuple):
-    """The numbers of several calls of one entry point, variable by variable."""
+def alike(calls: KernelCall, target: Target) -> Numbers:
+    """A number for each call, from 0 up; calls with the same number take the same route on the target.
 
-    entry: str
-    """Entry point."""
-    number: int
-    """Number of calls."""
-    known: dict[str, Numbers]
-    """Variables that are known in every call."""
-    moving: frozenset[str]
-    """Those of them that differ between calls."""
-    even: bool
-    """Whether the same variables are unknown in every call."""
-
-
-def columns(calls: Sequence[KernelCall]) -> Columns:
-    """The numbers of at least one call."""
-    rows = [call.variables() for call in calls]
-    unknown = {frozenset(name for name, size in row.items() if size is None) for row in rows}
-    names = rows[0].keys() - frozenset().union(*unknown)
-    known = {name: np.array([row[name] for row in rows], dtype=np.int64) for name in names}
-    moving = frozenset(name for name, sizes in known.items() if (sizes != sizes[0]).any())
-    return Columns(calls[0].entry, len(calls), known, moving, len(unknown) == 1)
-
-
-def alike(calls: Columns, target: Target) -> list[int]:
-    """A number for each call; calls with the same number take the same route on the target."""
-    if not calls.even:
-        return list(range(calls.number))
+    `calls` is a call whose channel counts are arrays of one length, at least one of them.
+    """
+    values = calls.variables()
+    known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
+    moving = frozenset(name for name, sizes in known.items() if sizes.ndim)
+    length = next(known[name].size for name in moving)
     truths = [
-        _truth(comparison, calls.known)
-        for comparison in comparisons(calls.entry, target)
-        if calls.moving & comparison.names() and comparison.names() <= calls.known.keys()
+        _truth(comparison, known)
+        for comparison, names in comparisons(calls.entry, target)
+        if moving & names and names <= known.keys()
     ]
-    if not truths:
-        return [0] * calls.number
-    _, numbers = np.unique(np.stack(truths), axis=1, return_inverse=True)
-    return [int(number) for number in numbers.reshape(-1)]
+    differing = {truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}
+    numbers = np.zeros(length, dtype=np.int64)
+    for truth in differing.values():
+        _, numbers = np.unique(2 * numbers + truth, return_inverse=True)
+    return numbers
 
 
 @cache
-def comparisons(entry: str, target: Target) -> tuple[Condition, ...]:
-    """Every comparison that routing a call of the entry point could ask for, in terms of the call's own variables."""
+def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[str]], ...]:
+    """Every comparison that routing a call of the entry point could ask for, with the variables that it reads.
+
+    All in terms of the call's own variables.
+    """
     wrapper = wrapper_for(entry) or single_branch(entry)
     conditions = [branch.when for branch in _branches(wrapper, target)]
     conditions += [size.when for size in wrapper.sizes if size.origin.covers(target)]
     conditions += [row.when for row in DELEGATIONS if target.release in row.origin.lines]
-    conditions += [row.when for row in all_hazards() if row.origin.covers(target)]
+    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
+    conditions += [condition for row in hazards for condition in (row.when, row.unsized) if condition]
     sizes = [term(-1), *(size.size for size in wrapper.sizes if size.origin.covers(target))]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
     found = [
@@ -92,7 +76,7 @@ def comparisons(entry: str, target: Target) -> tuple[Condition, ...]:
         for binds in seen
         for size in (sizes if "ctx.size" in comparison.names() else sizes[:1])
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple((comparison, comparison.names()) for comparison in dict.fromkeys(found))
 
 
 def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.onnx_graph.load import load
@@ -90,7 +90,7 @@ class State:
         self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
         self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
         self.dimensions: Dimensions = analyse(self.graph)
-        self.prices = prices or Prices(request.targets, cost_of_route)
+        self.prices = prices or Prices(request.targets, predicted)
         self.source: tuple[State, Plan] | None = None
         """What this one was made from, and how; None for the file itself."""
 

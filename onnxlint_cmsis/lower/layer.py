@@ -58,7 +58,7 @@ class Layer:
         if variable == "output_dims.c":
             return _with_output(call, size, depthwise)
         if variable == "ch_mult":
-            return _with_output(call, (dims.c or 0) * size, depthwise)._replace(ch_mult=size)
+            return _with_output(call, (0 if dims.c is None else dims.c) * size, depthwise)._replace(ch_mult=size)
         if variable != "input_dims.c":
             raise ValueError(f"{variable} is not a channel count; use input_dims.c, output_dims.c or ch_mult")
         call = call._replace(input_dims=dims._replace(c=size))

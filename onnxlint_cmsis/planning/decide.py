@@ -135,7 +135,7 @@ class _Choice:
 
     def _ceilings(self, part: Problem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
         totals = part.totals(base)
-        places = [*self._layout.hazards, *(self._layout.instructions if gain else ())]
+        places = [*self._layout.hazards, *self._layout.risks, *(self._layout.instructions if gain else ())]
         found = {place: totals[place] for place in places if totals}
         if growth is not None and totals:
             bound = part.totals(part.present)[self._layout.bytes] + growth

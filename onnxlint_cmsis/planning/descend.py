@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
-from onnxlint_cmsis.planning.problem import Factor, Level, Measures, Problem, Sizes, added, scores
+import numpy as np
+
+from onnxlint_cmsis.planning.problem import Factor, Level, Measures, Numbers, Problem, Sizes, added, scores
 
 MAX_PAIRS = 200
 """Pairs of variables looked at in one round: a pair costs as many looks as the product of its candidates."""
@@ -40,6 +42,7 @@ class _Search:
     def __init__(self, problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes) -> None:
         self.sizes = sizes
         self._problem, self._levels, self._ceilings = problem, levels, ceilings
+        self._weights = np.array(levels, dtype=np.int64)
         self._totals = problem.totals(sizes)
         self._seen: dict[int, list[Factor]] = {variable: [] for variable in problem.domains}
         for factor in problem.factors:
@@ -55,23 +58,36 @@ class _Search:
         touched = list({id(factor): factor for variable in group for factor in self._seen[variable]}.values())
         if not touched:
             return False
-        without = self._difference(self._totals, self._measured(touched, self.sizes))
-        best = scores(self._levels, self._totals)
-        found: tuple[Sizes, Measures] | None = None
-        for choice in product(*(self._problem.domains[variable] for variable in group)):
-            trial = {**self.sizes, **dict(zip(group, choice, strict=True))}
-            totals = added((without, self._measured(touched, trial)))
-            value = scores(self._levels, totals)
-            if value < best and all(totals[measure] <= most for measure, most in self._ceilings.items()):
-                best, found = value, (trial, totals)
-        if found:
-            self.sizes, self._totals = found
-        return found is not None
+        candidates = [self._problem.domains[variable] for variable in group]
+        grid = np.zeros((len(self._totals), *map(len, candidates)), dtype=np.int64)
+        for factor in touched:
+            grid += self._slice(factor, group)
+        totals = grid.reshape(len(grid), -1) + np.subtract(self._totals, self._measured(touched))[:, None]
+        place = self._least(totals)
+        found = tuple(totals[:, place].tolist())
+        if scores(self._levels, found) >= scores(self._levels, self._totals):
+            return False
+        choice = next(islice(product(*candidates), place, None))
+        self.sizes, self._totals = {**self.sizes, **dict(zip(group, choice, strict=True))}, found
+        return True
 
-    @staticmethod
-    def _difference(left: Measures, right: Measures) -> Measures:
-        return tuple(a - b for a, b in zip(left, right, strict=True))
+    def _least(self, totals: Numbers) -> int:
+        """The first choice with the least levels of those that keep the ceilings, as the present one does."""
+        left = np.ones(totals.shape[1], dtype=bool)
+        for measure, most in self._ceilings.items():
+            left &= totals[measure] <= most
+        for level in self._weights @ totals:
+            left &= level == level[left].min()
+        return int(left.argmax())
 
-    @staticmethod
-    def _measured(factors: list[Factor], sizes: Sizes) -> Measures:
-        return added(factor.measure(tuple(sizes[variable] for variable in factor.scope)) for factor in factors)
+    def _slice(self, factor: Factor, group: tuple[int, ...]) -> Numbers:
+        """Measures over all candidates of the group, with one axis for each variable of it."""
+        domains = self._problem.domains
+        free = [variable for variable in factor.scope if variable in group]
+        candidates = [domains[one] if one in free else (self.sizes[one],) for one in factor.scope]
+        table = factor.table(candidates).reshape(-1, *(len(domains[one]) for one in free))
+        ordered: Numbers = table.transpose(0, *(1 + free.index(one) for one in group if one in free))
+        return ordered.reshape(-1, *(len(domains[one]) if one in free else 1 for one in group))
+
+    def _measured(self, factors: list[Factor]) -> Measures:
+        return added(factor.measure(tuple(self.sizes[variable] for variable in factor.scope)) for factor in factors)

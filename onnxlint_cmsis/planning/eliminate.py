@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -54,11 +53,7 @@ def order(problem: Problem) -> list[int] | None:
 
 def tabulate(factor: Factor, domains: Mapping[int, Sequence[int]]) -> Table:
     """All measures of a factor."""
-    shape = tuple(len(domains[variable]) for variable in factor.scope)
-    cells = list(product(*(domains[variable] for variable in factor.scope)))
-    factor.prepare(cells)
-    rows = [factor.measure(sizes) for sizes in cells]
-    return Table(factor.scope, np.array(rows, dtype=np.int64).T.reshape(-1, *shape))
+    return Table(factor.scope, factor.table([domains[variable] for variable in factor.scope]))
 
 
 def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level], order: Sequence[int]) -> Sizes:

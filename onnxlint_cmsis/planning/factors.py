@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.dims.axes import Axis, leaves, resized
 from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.measures import Count, Layout
-from onnxlint_cmsis.planning.price import Price, Prices
-from onnxlint_cmsis.planning.problem import Factor, Measures
-from onnxlint_cmsis.planning.sites import Channels, Site
+from onnxlint_cmsis.planning.price import LARGEST, Price, Prices
+from onnxlint_cmsis.planning.problem import Factor, Numbers
+from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.view import Fixable, View
 
 _BITS = dict(ELEM_TYPES.values())
 
-Misses = Callable[[Site, tuple[Price, ...]], int]
-"""Routing conditions that a layer misses at these prices."""
+Domains = Mapping[int, Sequence[int]]
+"""Sizes that each class may take."""
+Misses = Callable[[Site, int, Route], int]
+"""Routing conditions that a layer misses with a route on one target, given by its place among the targets."""
 
 
-def factors_of(
-    view: View, prices: Prices, variables: Collection[int], align: int, misses: Misses
-) -> tuple[Factor, ...]:
-    """Every factor of a model over the classes that may change; those without any are constant."""
+def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses: Misses) -> tuple[Factor, ...]:
+    """Every factor of a model over the classes that may change, with their sizes; those without any are constant."""
     layout = Layout(len(prices.targets))
-    chosen = frozenset(variables)
     return (
-        *(_layer(site, prices, chosen, align, misses) for site in view.sites),
+        *(_layer(site, prices, domains, align, misses) for site in view.sites),
         *(_fixed(prices.of(layer.call), layout) for layer in view.others),
-        *_constants(view, layout, chosen),
-        *(_blind(leaf, view.dimensions.classes[leaf].size, layout) for leaf in sorted(chosen & view.blind.keys())),
+        *_constants(view, layout, domains),
+        *(
+            _blind(leaf, view.dimensions.classes[leaf].size, domains[leaf], layout)
+            for leaf in sorted(domains.keys() & view.blind.keys())
+        ),
     )
 
 
-def no_misses(_site: Site, _prices: tuple[Price, ...]) -> int:
+def no_misses(_site: Site, _place: int, _route: Route) -> int:
     """For policies that ask for no route."""
     return 0
 
@@ -55,12 +63,8 @@ def misses_in(view: View, prices: Prices) -> Misses:
                 check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject, view.fixable)
             )
 
-    def count(site: Site, prices: tuple[Price, ...]) -> int:
-        return sum(
-            not check.satisfied(price.route)
-            for place, price in enumerate(prices)
-            for check in wanted[site.layer.node.index, place]
-        )
+    def count(site: Site, place: int, route: Route) -> int:
+        return sum(not check.satisfied(route) for check in wanted[site.layer.node.index, place])
 
     return count
 
@@ -77,46 +81,37 @@ def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     return all(map(fixable, check.run(subject)))
 
 
-def _layer(site: Site, prices: Prices, chosen: frozenset[int], align: int, misses: Misses) -> Factor:
+def _layer(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses) -> Factor:
     layout = Layout(len(prices.targets))
-    scope = tuple(leaf for leaf in site.leaves if leaf in chosen)
+    scope = tuple(leaf for leaf in site.leaves if leaf in domains)
     present = prices.of(site.layer.call)
 
-    @cache
-    def at(channels: Channels) -> Measures:
-        found = prices.at(site, channels)
-        known = [
-            new.instructions is not None
-            for new, old in zip(found, present, strict=True)
-            if old.instructions is not None
-        ]
-        return layout.row(
-            Count(
-                hazards=tuple(price.hazards for price in found),
-                risks=tuple(price.risks for price in found),
-                instructions=tuple(map(_instructions, found, present)),
-                blind=len(known) - sum(known),
-                misses=misses(site, found),
-                unaligned=sum(size % align != 0 for size in channels),
-            )
-        )
+    def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
+        shape = tuple(map(len, candidates))
+        found = site.grid(scope, candidates)
+        if found is None:
+            return layout.zeros(*shape)
+        inputs, outputs, which = _different(*found)
+        table = layout.zeros(inputs.size)
+        table[layout.unaligned] = sum((sizes % align != 0).astype(np.int64) for sizes in (inputs, outputs))
+        for place, (new, old) in enumerate(zip(prices.columns(site, inputs, outputs), present, strict=True)):
+            table[layout.hazards[place]] = new.of_routes(lambda route: len(route.hazards))
+            table[layout.risks[place]] = new.of_routes(lambda route: len(route.hazards) + len(route.open_hazards))
+            table[layout.misses] += new.of_routes(partial(misses, site, place))
+            if old.instructions is not None:
+                # A layer of unknown cost takes no part; one that enters a kernel of unknown cost has the present one.
+                table[layout.instructions[place]] = np.where(new.known, new.instructions, old.instructions)
+                table[layout.blind] += ~new.known
+        return table[:, which].reshape(-1, *shape)
 
-    def measure(sizes: tuple[int, ...]) -> Measures:
-        channels = site.channels(dict(zip(scope, sizes, strict=True)))
-        return layout.row(Count()) if channels is None else at(channels)
-
-    def prepare(cells: Sequence[tuple[int, ...]]) -> None:
-        found = (site.channels(dict(zip(scope, sizes, strict=True))) for sizes in cells)
-        prices.prepare(site, dict.fromkeys(channels for channels in found if channels is not None))
-
-    return Factor(scope, measure, prepare)
+    return Factor({leaf: domains[leaf] for leaf in scope}, tabulate)
 
 
-def _instructions(new: Price, old: Price) -> int:
-    """A layer of unknown cost takes no part; one that enters a kernel of unknown cost neither gains nor loses."""
-    if old.instructions is None:
-        return 0
-    return old.instructions if new.instructions is None else new.instructions
+def _different(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """Each pair of channel counts once, and the place of all of them among these."""
+    step = int(outputs.max()) + 1
+    pairs, which = np.unique(inputs * step + outputs, return_inverse=True)
+    return pairs // step, pairs % step, which
 
 
 def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
@@ -127,28 +122,36 @@ def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
             instructions=tuple(price.instructions or 0 for price in present),
         )
     )
-    return Factor((), lambda _sizes: row)
+    return Factor({}, lambda _candidates: np.array(row, dtype=np.int64))
 
 
-def _constants(view: View, layout: Layout, chosen: frozenset[int]) -> Iterator[Factor]:
+def _constants(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]:
     """Bytes of each stored constant along a class that may change."""
     for name, constant in view.graph.constants.items():
         axes = view.dimensions.axes(name) or ()
-        scope = tuple(dict.fromkeys(leaf for axis in axes for leaf in leaves(axis) if leaf in chosen))
+        scope = tuple(dict.fromkeys(leaf for axis in axes for leaf in leaves(axis) if leaf in domains))
         if scope:
-            yield _constant(axes, scope, _BITS.get(constant.elem_type, 8), layout)
+            bits = _BITS.get(constant.elem_type, 8)
+            yield _constant(axes, {leaf: domains[leaf] for leaf in scope}, bits, layout)
 
 
-def _constant(axes: tuple[Axis, ...], scope: tuple[int, ...], bits: int, layout: Layout) -> Factor:
-    @cache
-    def measure(sizes: tuple[int, ...]) -> Measures:
-        at, elements = dict(zip(scope, sizes, strict=True)), 1
-        for axis in axes:
-            elements *= resized(axis, at) or 0
-        return layout.row(Count(bytes=(elements * bits + 7) // 8))
+def _constant(axes: tuple[Axis, ...], domains: Domains, bits: int, layout: Layout) -> Factor:
+    def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
+        open_grid = np.ix_(*(np.array(sizes, dtype=np.float64) for sizes in candidates))
+        at = cast("dict[int, int]", dict(zip(domains, open_grid, strict=True)))
+        elements = prod(0 if (size := resized(axis, at)) is None else size for axis in axes)
+        table = layout.zeros(*map(len, candidates))
+        table[layout.bytes] = (np.minimum(elements, LARGEST).astype(np.int64) * bits + 7) // 8
+        return table
 
-    return Factor(scope, measure)
+    return Factor(domains, tabulate)
 
 
-def _blind(leaf: int, have: int, layout: Layout) -> Factor:
-    return Factor((leaf,), lambda sizes: layout.row(Count(blind=max(0, sizes[0] - have))))
+def _blind(leaf: int, have: int, sizes: Sequence[int], layout: Layout) -> Factor:
+    def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
+        (wanted,) = candidates
+        table = layout.zeros(len(wanted))
+        table[layout.blind] = np.maximum(0, np.array(wanted) - have)
+        return table
+
+    return Factor({leaf: sizes}, tabulate)

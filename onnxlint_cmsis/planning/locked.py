@@ -34,12 +34,13 @@ def locked_gains(view: View, prices: Prices) -> list[LockedGain]:
 
 def _gain(group: DimensionClass, view: View, prices: Prices) -> LockedGain:
     layout = Layout(len(prices.targets))
-    factors = tuple(one for one in factors_of(view, prices, (group.id,), 1, no_misses) if one.scope)
-    problem = Problem({group.id: tuple(range(group.size, group.size + REACH))}, factors)
+    domains = {group.id: tuple(range(group.size, group.size + REACH))}
+    factors = tuple(one for one in factors_of(view, prices, domains, 1, no_misses) if one.scope)
+    problem = Problem(domains, factors)
     if not factors:
         return LockedGain(group, group.size, 0)
     before = problem.totals(problem.present)
-    ceilings = {place: before[place] for place in (*layout.hazards, *layout.instructions)}
+    ceilings = {place: before[place] for place in (*layout.hazards, *layout.risks, *layout.instructions)}
     levels = (layout.level(hazards=1), layout.level(blind=1), layout.level(instructions=1))
     sizes = solve(problem, levels, ceilings, 2)
     saved = sum(layout.read(before).instructions) - sum(layout.read(problem.totals(sizes)).instructions)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
-from onnxlint_cmsis.planning.problem import Level, Measures
+import numpy as np
+
+from onnxlint_cmsis.planning.problem import Level, Measures, Numbers
 
 
 class Count(NamedTuple):
@@ -40,6 +42,10 @@ class Layout(NamedTuple):
         of_targets = (count.hazards or zeros, count.risks or zeros, count.instructions or zeros)
         return (*chain(*of_targets), *rest)
 
+    def zeros(self, *shape: int) -> Numbers:
+        """Measures that are all 0: [measures, *shape]."""
+        return np.zeros((3 * self.targets + 4, *shape), dtype=np.int64)
+
     def level(self, *, hazards: int = 0, instructions: int = 0, **weights: int) -> Level:
         """Weights of one level, the same for every target."""
         count = Count((hazards,) * self.targets, (), (instructions,) * self.targets, **weights)
@@ -53,13 +59,33 @@ class Layout(NamedTuple):
 
     @property
     def hazards(self) -> range:
+        """Places of the known hazards."""
+        return range(self.targets)
+
+    @property
+    def risks(self) -> range:
         """Places of the hazards, known and open."""
-        return range(2 * self.targets)
+        return range(self.targets, 2 * self.targets)
 
     @property
     def instructions(self) -> range:
         """Places of the instructions."""
         return range(2 * self.targets, 3 * self.targets)
+
+    @property
+    def blind(self) -> int:
+        """Place of what no cost is known of."""
+        return 3 * self.targets
+
+    @property
+    def misses(self) -> int:
+        """Place of the missed conditions."""
+        return 3 * self.targets + 1
+
+    @property
+    def unaligned(self) -> int:
+        """Place of the channel counts that are no multiple."""
+        return 3 * self.targets + 2
 
     @property
     def bytes(self) -> int:

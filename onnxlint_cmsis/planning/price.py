@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.alike import alike, columns
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.cmsis_nn.alike import alike
+from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.planning.sites import Channels, Site
+from onnxlint_cmsis.planning.sites import Channels, Numbers, Site
 from onnxlint_cmsis.types import KernelCall, Target
 
-Cost = Callable[[KernelCall, Target, Route], "int | None"]
-"""Predicted instructions of a call with its route on a target, None where nothing is known."""
+Cost = Callable[[KernelCall, Target, Route], Prediction]
+"""Predicted instructions of a call with its route on a target; also of many calls with the same route."""
+
+LARGEST = 2**44
+"""Elements of input or output times those of the filter, from which on a cost counts as unknown: no loop runs more
+often, so that below it all is exact in int64 and in floats."""
 
 
 class Price(NamedTuple):
     """One layer on one target."""
 
     route: Route
-    """What runs it. Its buffer sizes may be those of other channel counts with the same kernel."""
+    """What runs it."""
     instructions: int | None
     """Predicted instructions; None where a size or the kernel's cost is unknown."""
 
@@ -33,6 +42,23 @@ class Price(NamedTuple):
         return len(self.route.hazards) + len(self.route.open_hazards)
 
 
+class Column(NamedTuple):
+    """One layer on one target at many channel counts."""
+
+    routes: tuple[Route, ...]
+    """What runs it somewhere. Buffer sizes are those of one of the channel counts."""
+    which: NDArray[np.intp]
+    """Place in `routes` for each of the channel counts."""
+    instructions: Numbers
+    """Predicted instructions, 0 where unknown."""
+    known: NDArray[np.bool_]
+    """Where they are known."""
+
+    def of_routes(self, value: Callable[[Route], int]) -> Numbers:
+        """What follows from the route, for each of the channel counts."""
+        return np.array([value(one) for one in self.routes], dtype=np.int64)[self.which]
+
+
 class Prices:
     """Prices of layers, each worked out once."""
 
@@ -40,6 +66,7 @@ class Prices:
         self.targets = targets
         self._cost = cost
         self._known: dict[KernelCall, tuple[Price, ...]] = {}
+        self._columns: dict[object, tuple[Column, ...]] = {}
 
     def at(self, site: Site, channels: Channels) -> tuple[Price, ...]:
         """Price on each target of a layer with these channel counts."""
@@ -48,26 +75,66 @@ class Prices:
     def of(self, call: KernelCall) -> tuple[Price, ...]:
         """Price on each target of a call."""
         if call not in self._known:
-            self._known[call] = tuple(self._price(call, target, route(call, target)) for target in self.targets)
+            self._known[call] = tuple(self._price(call, target) for target in self.targets)
         return self._known[call]
 
-    def prepare(self, site: Site, channels: Iterable[Channels]) -> None:
-        """Work out the prices of a layer with many channel counts at once, which is quicker than one by one."""
-        calls = [call for call in map(site.call, channels) if call not in self._known]
-        if calls:
-            together = columns(calls)
-            by_target = [self._many(calls, alike(together, target), target) for target in self.targets]
-            self._known.update(zip(calls, zip(*by_target, strict=True), strict=True))
+    def _price(self, call: KernelCall, target: Target) -> Price:
+        taken = route(call, target)
+        found = self._predicted(call, target, taken)
+        return Price(taken, round(found.instructions) if found.known else None)
 
-    def _many(self, calls: list[KernelCall], numbers: list[int], target: Target) -> list[Price]:
-        routes: dict[int, Route] = {}
-        prices = []
-        for call, number in zip(calls, numbers, strict=True):
-            if number not in routes:
-                routes[number] = route(call, target)
-            prices.append(self._price(call, target, routes[number]))
-        return prices
+    def _predicted(self, calls: KernelCall, target: Target, taken: Route) -> Prediction:
+        if not taken.kernel or taken.undecided:
+            return Prediction(0.0, False)
+        found = self._cost(calls, target, taken)
+        return found._replace(known=found.known & _countable(calls))
 
-    def _price(self, call: KernelCall, target: Target, taken: Route) -> Price:
-        instructions = self._cost(call, target, taken) if taken.kernel and not taken.undecided else None
-        return Price(taken, instructions)
+    def columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
+        """Prices on each target of a layer with many channel counts, one array of each; far quicker than one by one.
+
+        Layers that are the same but for their names share them.
+        """
+        first = site.call((int(inputs[0]), int(outputs[0])))
+        key = first, site.layer.groups, inputs.tobytes(), outputs.tobytes()
+        if inputs.size == 1:
+            return tuple(map(_alone, self.of(first)))
+        if key not in self._columns:
+            self._columns[key] = tuple(self._column(site, inputs, outputs, target) for target in self.targets)
+        return self._columns[key]
+
+    def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target) -> Column:
+        calls = site.calls(inputs, outputs)
+        numbers = alike(calls, target) if np.all(_countable(calls)) else np.arange(inputs.size)
+        _, places, which = np.unique(numbers, return_index=True, return_inverse=True)
+        routes = tuple(route(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
+        found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.zeros(inputs.size, dtype=bool))
+        for same in _same_work(routes):
+            there = np.isin(which, same)
+            prediction = self._predicted(site.calls(inputs[there], outputs[there]), target, routes[same[0]])
+            found.known[there] = prediction.known
+            found.instructions[there] = np.where(prediction.known, np.rint(prediction.instructions), 0)
+        return found
+
+
+def _alone(price: Price) -> Column:
+    """The column of a single price."""
+    known = price.instructions is not None
+    return Column((price.route,), np.zeros(1, np.intp), np.array([price.instructions or 0]), np.array([known]))
+
+
+def _countable(calls: KernelCall) -> bool:
+    """Whether no loop of the call runs too often; an array for a call that stands for many."""
+    given, kernel, made = (
+        prod(1.0 if size is None else 1.0 * size for size in dims)
+        for dims in (calls.input_dims, calls.filter_dims, calls.output_dims)
+    )
+    return (given * kernel < LARGEST) & (made * kernel < LARGEST)
+
+
+def _same_work(routes: tuple[Route, ...]) -> list[list[int]]:
+    """Places of the routes that run the same functions, whatever is known against them."""
+    found: dict[object, list[int]] = {}
+    for place, one in enumerate(routes):
+        way = one.kernel, one.chain, one.effective, one.status, one.undecided
+        found.setdefault(way, []).append(place)
+    return list(found.values())

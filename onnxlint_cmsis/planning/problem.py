@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from math import prod
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 Sizes = dict[int, int]
 """Variable to size."""
@@ -13,15 +18,46 @@ Level = tuple[int, ...]
 """Weight of each measure in one level of an objective; an earlier level goes before every later one."""
 
 
-class Factor(NamedTuple):
+Numbers = NDArray[np.int64]
+Tabulate = Callable[[Sequence[Sequence[int]]], Numbers]
+"""From candidates of each variable of a scope to all measures: [measures, first candidates, second candidates, ...]."""
+
+KEPT_CELLS = 2**16
+"""Cells of the largest table that a factor keeps."""
+
+
+class Factor:
     """One thing whose measures depend on the sizes of a few variables: a layer, a stored tensor, a class."""
 
-    scope: tuple[int, ...]
-    """Variables, each once."""
-    measure: Callable[[tuple[int, ...]], Measures]
-    """Measures at the sizes of the scope, in its order; pure, and quick when asked again."""
-    prepare: Callable[[Sequence[tuple[int, ...]]], None] = lambda _sizes: None
-    """Told of sizes that will be measured, so that it may work them out together."""
+    def __init__(self, domains: Mapping[int, Sequence[int]], tabulate: Tabulate) -> None:
+        """`domains` has the variables and the sizes that will mostly be asked for."""
+        self.scope = tuple(domains)
+        self._tabulate = tabulate
+        self._domains = tuple(domains.values())
+        self._places = [{size: place for place, size in enumerate(sizes)} for sizes in self._domains]
+        self._cells: dict[tuple[int, ...], Measures] = {}
+
+    @cached_property
+    def _kept(self) -> Numbers | None:
+        """The table over the domains, unless it is too large."""
+        return self._tabulate(self._domains) if prod(map(len, self._domains)) <= KEPT_CELLS else None
+
+    def table(self, candidates: Sequence[Sequence[int]]) -> Numbers:
+        """All measures for these candidates of each variable of the scope."""
+        known = all(size in places for sizes, places in zip(candidates, self._places, strict=True) for size in sizes)
+        if not known or self._kept is None:
+            return self._tabulate(candidates)
+        chosen = (
+            range(len(self._kept)),
+            *([places[size] for size in sizes] for sizes, places in zip(candidates, self._places, strict=True)),
+        )
+        return self._kept[np.ix_(*chosen)]
+
+    def measure(self, sizes: tuple[int, ...]) -> Measures:
+        """Measures at the sizes of the scope, in its order."""
+        if sizes not in self._cells:
+            self._cells[sizes] = tuple(self.table([(size,) for size in sizes]).reshape(-1).tolist())
+        return self._cells[sizes]
 
 
 class Problem(NamedTuple):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onnxlint_cmsis.dims.axes import Axis, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.types import KernelCall
 
+Numbers = NDArray[np.int64]
 Channels = tuple[int, int]
 """Input and output channels of a call."""
 
@@ -39,6 +43,20 @@ class Site(NamedTuple):
         """Channel counts at these sizes; None where one is symbolic."""
         inputs, outputs = resized(self.inputs, sizes), resized(self.outputs, sizes)
         return None if inputs is None or outputs is None else (inputs * self.factor, outputs)
+
+    def grid(self, scope: Sequence[int], candidates: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers] | None:
+        """Input and output channels for every choice of candidates of the leaves in `scope`, the last one's fastest."""
+        axes = np.ix_(*(np.array(sizes, dtype=np.int64) for sizes in candidates))
+        found = self.channels(cast("Mapping[int, int]", dict(zip(scope, axes, strict=True))))
+        if found is None:
+            return None
+        shape = tuple(len(sizes) for sizes in candidates)
+        inputs, outputs = (np.broadcast_to(sizes, shape).ravel() for sizes in found)
+        return inputs, outputs
+
+    def calls(self, inputs: Numbers, outputs: Numbers) -> KernelCall:
+        """The calls with these channel counts, arrays of one length, as one call."""
+        return self.call(cast("Channels", (inputs, outputs)))
 
     def call(self, channels: Channels) -> KernelCall:
         """The call with these channel counts and every number that follows from them."""

@@ -7,6 +7,8 @@ names) and multiplies with the instructions of one turn. Those were fitted to me
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from onnxlint_cmsis.cmsis_nn.cost.depthwise import to_conv
 from onnxlint_cmsis.cmsis_nn.cost.kernels import kernel_of
 from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, add, sizes_of
@@ -14,7 +16,7 @@ from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.types import KernelCall, Target
 
-__all__ = ["cost", "cost_of_route", "counts_of"]
+__all__ = ["Prediction", "cost", "cost_of_route", "counts_of", "predicted"]
 
 
 def cost(call: KernelCall, target: Target) -> int | None:
@@ -31,22 +33,53 @@ def cost(call: KernelCall, target: Target) -> int | None:
 
 def cost_of_route(call: KernelCall, target: Target, taken: Route) -> int | None:
     """The same where the route of the call on the target is at hand."""
+    found = predicted(call, target, taken)
+    return round(found.instructions) if found.known else None
+
+
+class Prediction(NamedTuple):
+    """What the loops of a call add up to; arrays for a call whose channel counts are arrays."""
+
+    instructions: float
+    """Predicted instructions, not rounded; without meaning where they are not known."""
+    known: bool
+    """Whether everything that runs was measured."""
+
+
+def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
+    """Instructions of one call, or of many calls at once that take the same route.
+
+    A call stands for many where its channel counts are arrays of int64 of one length; no count may then be above 2^63.
+    """
     table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
-    counts = counts_of(call, target, taken) if table else None
-    if table is None or counts is None:
-        return None
-    total = 0.0
-    for name, times in counts.items():
-        if times:
-            instructions = table.get(name)
-            if instructions is None:
-                return None
-            total += times * instructions
-    return round(total)
+    counted = _counted(call, target, taken) if table else None
+    if table is None or counted is None:
+        return Prediction(0.0, False)
+    total, known = 0.0, counted.covered
+    for name, times in counted.counts.items():
+        instructions = table.get(name)
+        if instructions is None:
+            known = known & (times == 0)
+        else:
+            total = total + times * instructions
+    return Prediction(total, known)
 
 
 def counts_of(call: KernelCall, target: Target, taken: Route) -> Counts | None:
     """How often each piece of the call's kernel runs; None where that is not known."""
+    counted = _counted(call, target, taken)
+    return counted.counts if counted and counted.covered else None
+
+
+class _Counted(NamedTuple):
+    """How often each piece of a kernel runs, and whether the call stays on the code that was measured."""
+
+    counts: Counts
+    covered: bool
+
+
+def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
+    """None where a size is unknown, or the loops of what the route ends in."""
     sizes = sizes_of(call)
     kernel = kernel_of(taken.effective, target.isa, target.release)
     if sizes is None or kernel is None or taken.status != 0:
@@ -55,7 +88,7 @@ def counts_of(call: KernelCall, target: Target, taken: Route) -> Counts | None:
     if call.entry == "depthwise_s8" and taken.kernel.startswith("arm_convolve"):
         sizes = sizes._replace(filter_c=sizes.in_c)
         add(counts, to_conv(sizes))
-    if not kernel.covers(sizes):
-        return None
-    add(counts, kernel.loops(sizes, target.isa))
-    return counts
+    covered = kernel.covers(sizes)
+    if covered is not False:
+        add(counts, kernel.loops(sizes, target.isa))
+    return _Counted(counts, covered)

@@ -6,7 +6,7 @@ Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and NNSupportFunctions
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes, by_rest
 from onnxlint_cmsis.types import Isa
 
 OUTPUTS = {Isa.SCALAR: 3, Isa.DSP: 2, Isa.MVE: 4}
@@ -44,7 +44,7 @@ def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
         return _vectors(name, times, up(depth, 16))
     if isa is Isa.SCALAR:
         return {name: times, f"{name}.depth": times * depth}
-    blocks, tail = divmod(depth, 4)
+    blocks = depth // 4
     counts = {
         name: times,
         f"{name}.depth_4": times * blocks,
@@ -52,11 +52,8 @@ def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
         f"{name}.unrolled": times * (blocks // UNROLLED),
         f"{name}.unrolled.enter": times * (blocks >= UNROLLED),
     }
-    if blocks % UNROLLED:
-        counts[f"{name}.rest_{blocks % UNROLLED}"] = times
-    if tail:
-        counts[f"{name}.tail_{tail}"] = times
-    return counts
+    counts |= dict(by_rest(name, times, blocks, UNROLLED)[1:])
+    return counts | dict(by_rest(name, times, depth, 4, "tail")[1:])
 
 
 def _vectors(name: str, times: int, vectors: int) -> Counts:

@@ -99,8 +99,9 @@ def _opt_dsp(sizes: Sizes) -> Counts:
 def _opt_mve(sizes: Sizes) -> Counts:
     """Blocks of channels; four pixels at a time, the rest one at a time."""
     counts: Counts = {"opt": 1}
-    for first in range(0, sizes.in_c, BLOCK_MVE):
-        add(counts, _opt_block(sizes, min(BLOCK_MVE, sizes.in_c - first)))
+    whole, rest = divmod(sizes.in_c, BLOCK_MVE)
+    add(counts, _opt_block(sizes, BLOCK_MVE), whole)
+    add(counts, _opt_block(sizes, rest), rest > 0)
     return counts
 
 

@@ -8,7 +8,7 @@ A loop counts its turns and, under `.enter`, how often it is entered at all: set
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, by_rest
 from onnxlint_cmsis.types import Isa
 
 
@@ -77,7 +77,7 @@ def _depth(isa: Isa, name: str, times: int, depth: int, widest: int) -> Counts:
     """The loop over the depth: one at a time on scalar, by `widest`, 4 and 1 on dsp."""
     if isa is Isa.SCALAR:
         return {f"{name}.depth": times * depth}
-    counts = {f"{name}.tail_{depth % 4}": times} if depth % 4 else {}
+    counts = dict(by_rest(name, times, depth, 4, "tail")[1:])
     blocks = depth
     if widest > 4:
         counts[f"{name}.depth_{widest}"] = times * (depth // widest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
+from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, by_rest
 from onnxlint_cmsis.types import Isa
 
 
@@ -19,18 +19,20 @@ def library_block(name: str, times: int, size: int) -> Counts:
 
     It is slower on blocks that do not begin on a word, which those of a size not divisible by 4 do in turn.
     """
-    case = f"{name}.rest_{size % 4}"
-    return {
-        f"{case}": times,
-        f"{case}.by_16": times * (size // 16),
-        f"{case}.by_16.enter": times * (size >= 16),
-        f"{case}.by_4": times * (size % 16 // 4),
-        f"{case}.from_4": times * (size >= 4),
-        f"{case}.from_8": times * (size >= 8),
-    }
+    counts: Counts = {}
+    for case, calls in by_rest(name, times, size, 4):
+        counts |= {
+            f"{case}": calls,
+            f"{case}.by_16": calls * (size // 16),
+            f"{case}.by_16.enter": calls * (size >= 16),
+            f"{case}.by_4": calls * (size % 16 // 4),
+            f"{case}.from_4": calls * (size >= 4),
+            f"{case}.from_8": calls * (size >= 8),
+        }
+    return counts
 
 
 def widen(name: str, times: int, size: int) -> Counts:
     """`times` conversions of `size` values from 8 to 16 bits, by 4 and then one at a time."""
     counts = {f"{name}.by_4": times * (size // 4), f"{name}.by_4.enter": times * (size >= 4)}
-    return counts | ({f"{name}.rest_{size % 4}": times} if size % 4 else {})
+    return counts | dict(by_rest(name, times, size, 4)[1:])

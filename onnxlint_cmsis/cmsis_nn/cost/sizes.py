@@ -1,4 +1,4 @@
-"""The sizes of one call as plain numbers."""
+"""The sizes of one call, or of many that differ in their channel counts, as plain numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, plane, whole_fo
 from onnxlint_cmsis.types import Dims, KernelCall
 
 Counts = dict[str, int]
-"""How often each piece of a kernel runs; a piece is named `<function>.<loop>`."""
+"""How often each piece of a kernel runs; a piece is named `<function>.<loop>`.
+
+A number may stand for many calls that differ in their channel counts: then it is an array of int64, an element for each
+call. So the loops are counted without branches on channel counts.
+"""
 
 
 class Sizes(NamedTuple):
@@ -99,7 +103,13 @@ def sizes_of(call: KernelCall) -> Sizes | None:
     return Sizes(*known) if len(known) == len(numbers) else None
 
 
-def add(counts: Counts, more: Counts) -> None:
-    """Add counts to counts."""
+def add(counts: Counts, more: Counts, turns: int = 1) -> None:
+    """Add counts to counts, `turns` times."""
     for name, times in more.items():
-        counts[name] = counts.get(name, 0) + times
+        counts[name] = counts.get(name, 0) + turns * times
+
+
+def by_rest(name: str, times: int, size: int, divisor: int, word: str = "rest") -> list[tuple[str, int]]:
+    """`times` under the name of what the division of `size` leaves, `<name>.<word>_<rest>`; 0 under the others."""
+    rest = size % divisor
+    return [(f"{name}.{word}_{each}", times * (rest == each)) for each in range(divisor)]
