@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from onnxlint_cmsis.dims.axes import leaves, resized
 from onnxlint_cmsis.dims.result import DimensionClass
@@ -11,6 +11,7 @@ from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.view import View
+from onnxlint_cmsis.types import KernelCall
 
 
 def domains_of(
@@ -26,7 +27,7 @@ def domains_of(
     with a known hazard has all sizes within reach, whatever the policy.
     """
     policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
-    named = _named(view, prices) if policy.named else {}
+    named = _named(view, prices, movable) if policy.named else {}
     least = dict.fromkeys(_grouped(view), 2)
     found = {}
     for leaf, group in movable.items():
@@ -56,25 +57,29 @@ def _grouped(view: View) -> Iterator[int]:
             yield from leaves(site.inputs)
 
 
-def _named(view: View, prices: Prices) -> dict[int, set[int]]:
+def _named(view: View, prices: Prices, movable: Collection[int]) -> dict[int, set[int]]:
     """Sizes of single classes for which the conditions of some branch not taken come true."""
     found: dict[int, set[int]] = {}
+    wanted: dict[tuple[KernelCall, int], list[int]] = {}
     for site in view.sites:
-        for leaf in leaves(site.inputs):
-            found.setdefault(leaf, set()).update(_reached(site, leaf, prices))
+        chosen = [leaf for leaf in leaves(site.inputs) if leaf in movable]
+        kind = site.layer.call, site.factor
+        if chosen and kind not in wanted:
+            wanted[kind] = list(_wanted(site, prices))
+        for leaf in chosen:
+            found.setdefault(leaf, set()).update(size for want in wanted[kind] for size in _size_for(site, leaf, want))
     return found
 
 
-def _reached(site: Site, leaf: int, prices: Prices) -> Iterator[int]:
-    """Sizes of the leaf that give the input channels some untaken branch asks for."""
+def _wanted(site: Site, prices: Prices) -> Iterator[int]:
+    """Input channels that some untaken branch asks for."""
     values = site.layer.call.variables()
     have = values["input_dims.c"]
-    for price in prices.of(site.layer.call):
-        for branch, failed in price.route.tried:
-            if failed and have is not None:
-                want = branch.when.solve(values, "input_dims.c", have + REACH * site.factor)
-                if want is not None:
-                    yield from _size_for(site, leaf, want)
+    tried = (pair for price in prices.of(site.layer.call) for pair in price.route.tried)
+    for condition in dict.fromkeys(branch.when for branch, failed in tried if failed and have is not None):
+        want = condition.solve(values, "input_dims.c", (have or 0) + REACH * site.factor)
+        if want is not None:
+            yield want
 
 
 def _size_for(site: Site, leaf: int, want: int) -> Iterator[int]:
