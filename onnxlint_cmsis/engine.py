@@ -26,8 +26,6 @@ _ERRORS = {
     "input-shape": "CNN008",
 }
 SIZE_RULES = ("CNN201", "CNN202")
-SIZE_CHECKS_LAYERS = 100
-"""Layers up to which sizes are searched while linting: each takes some 15 ms on each target."""
 _PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
@@ -145,14 +143,14 @@ def _skips(path: str, settings: Settings, too_large: str) -> Iterator[str]:
 
 def _too_large(path: str, lowered: Lowered, settings: Settings, data: bytes | None) -> str:
     """Why sizes are not searched while linting, as a clause; empty where they are."""
-    limit, layers = settings.size_checks_limit, len(lowered.layers)
-    if limit is None or not layers:
+    layers = len(lowered.layers)
+    if not layers:
         return ""
     size = Path(path).stat().st_size if data is None else len(data)
-    if size > limit:
-        return f"the file has {size:,} bytes, size-checks-limit is {limit:,}"
-    if layers > SIZE_CHECKS_LAYERS:
-        return f"the model has {layers} layers, more than {SIZE_CHECKS_LAYERS}, and size-checks-limit is not unlimited"
+    if settings.size_checks_limit is not None and size > settings.size_checks_limit:
+        return f"the file has {size:,} bytes, size-checks-limit is {settings.size_checks_limit:,}"
+    if settings.size_checks_layers is not None and layers > settings.size_checks_layers:
+        return f"the model has {layers:,} layers, size-checks-layers is {settings.size_checks_layers:,}"
     return ""
 
 

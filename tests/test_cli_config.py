@@ -53,6 +53,7 @@ fix-budget-bytes = 1000
 unsafe-fixes = true
 weights = false
 size-checks-limit = "unlimited"
+size-checks-layers = 40
 [levels]
 CNN103 = "note"
 [per-file-ignores]
@@ -117,7 +118,8 @@ def test_every_key_is_read(tmp_path):
     assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
     assert found.select == ("CNN1", "CNN302", "CNN301")
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
-    assert (found.unsafe_fixes, found.weights, found.size_checks_limit) == (True, False, None)
+    assert (found.unsafe_fixes, found.weights) == (True, False)
+    assert (found.size_checks_limit, found.size_checks_layers) == (None, 40)
     assert found.ignore == ("CNN102", "CNN111")
     assert (found.fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)

@@ -246,7 +246,7 @@ def test_github_and_junit_tell_of_the_fix(folder):
 @pytest.mark.parametrize(
     ("option", "value"),
     [("--align", "0"), ("--align", "x"), ("--min-gain", "101"), ("--min-gain", "-1"), ("--fix-budget-bytes", "-5"),
-     ("--fix-policy", "best"), ("--size-checks-limit", "many")],
+     ("--fix-policy", "best"), ("--size-checks-limit", "many"), ("--size-checks-layers", "-1")],
 )  # fmt: skip
 def test_values_that_make_no_sense_are_usage_errors(folder, option, value):
     done = run(folder, option, value, "nothing.onnx")
@@ -284,12 +284,12 @@ def test_files_above_the_limit_are_linted_without_the_size_checks_and_say_so(fol
 def test_models_of_many_layers_are_linted_without_the_size_checks_and_say_so(folder):
     build = Builder()
     value = build.input("x", 1, 3, 4, 4)
-    for _ in range(101):
+    for _ in range(301):
         value = build.conv(value, 3, 3, 1)
     onnx.save(build.model(value), folder / "deep.onnx")
     done = text(run(folder, "deep.onnx"))
-    assert "CNN201 and CNN202 did not run: the model has 101 layers, more than 100" in done
-    assert "did not run" not in text(run(folder, "--size-checks-limit", "unlimited", "deep.onnx"))
+    assert "CNN201 and CNN202 did not run: the model has 301 layers, size-checks-layers is 300" in done
+    assert "did not run" not in text(run(folder, "--size-checks-layers", "unlimited", "deep.onnx"))
 
 
 def test_a_suppressed_class_stays_and_its_suppression_is_used(folder):

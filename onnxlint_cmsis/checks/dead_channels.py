@@ -10,7 +10,7 @@ Where the count is LOCKED, or the channel is read together with zero padding tha
 has to stay; the former is told as a note with the reason.
 
 This is the one rule that reads weights. It does not run while linting files larger than `size-checks-limit` or models
-of more than 100 layers, nor with `--no-weights`.
+of more layers than `size-checks-layers`, nor with `--no-weights`.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
 same. Dead channels in a trained model often mean that it could have been trained narrower.

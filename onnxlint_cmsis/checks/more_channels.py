@@ -13,7 +13,7 @@ never proposed, unless they step around an error or a wrong result.
 Channels inside a Loop or Scan, which no fix can be proven for, are not told of.
 
 Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit` or models of
-more than 100 layers.
+more layers than `size-checks-layers`.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
 stay the same. Or choose the count when the model is trained next.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROGRAM = "onnxlint-cmsis"
 _LISTS = ("texts", "codes")
 _PAIRS = ("code-levels", "shapes")
-_NUMBERS = ("multiple", "percent", "bytes")
+_NUMBERS = ("multiple", "percent", "bytes", "count")
 
 
 class Parser(argparse.ArgumentParser):

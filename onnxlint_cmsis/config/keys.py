@@ -243,10 +243,19 @@ KEYS: tuple[Key, ...] = (
     Key(
         "size-checks-limit",
         "bytes",
-        500_000,
+        10_000_000,
         "Size in bytes of a model file up to which CNN201 and CNN202, which search sizes and read weights, run while "
-        "linting, if it has no more than 100 layers either; --fix and --diff have no such limit.",
+        "linting; --fix and --diff have no such limit.",
         option="--size-checks-limit",
         metavar="BYTES",
+    ),
+    Key(
+        "size-checks-layers",
+        "count",
+        300,
+        "Layers of a model up to which CNN201 and CNN202 run while linting, as each takes some 1.5 ms on each target; "
+        "--fix and --diff have no such limit.",
+        option="--size-checks-layers",
+        metavar="LAYERS",
     ),
 )

@@ -138,7 +138,7 @@ def _percent(key: Key, value: object) -> float:
     return float(value)
 
 
-def _bytes(key: Key, value: object) -> int | None:
+def _bound(key: Key, value: object) -> int | None:
     if value == UNLIMITED:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -150,6 +150,7 @@ _TEXT: dict[str, object] = {"type": "string"}
 _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 _SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
 _SHAPE: dict[str, object] = {"type": "array", "minItems": 1, "items": _SIZE}
+_BOUND: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}
 _SUPPRESSION: dict[str, object] = {
     "type": "object",
     "properties": {name: {"type": "string", "description": doc} for name, doc in SUPPRESSION_KEYS.items()},
@@ -181,10 +182,7 @@ KINDS: dict[str, Kind] = {
         {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE},
     ),
     "percent": Kind("a number from 0 to 100", _percent, {"type": "number", "minimum": 0, "maximum": 100}),
-    "bytes": Kind(
-        f"a whole number of bytes from 0 up, or {UNLIMITED!r}",
-        _bytes,
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]},
-    ),
+    "bytes": Kind(f"a whole number of bytes from 0 up, or {UNLIMITED!r}", _bound, _BOUND),
+    "count": Kind(f"a whole number from 0 up, or {UNLIMITED!r}", _bound, _BOUND),
     "suppressions": Kind("a list of tables", _suppressions, {"type": "array", "items": _SUPPRESSION}),
 }

@@ -82,6 +82,8 @@ class Settings:
     """Whether weights may be read."""
     size_checks_limit: int | None
     """Bytes of a file up to which CNN201 and CNN202 run while linting; None for no bound."""
+    size_checks_layers: int | None
+    """Layers of a model up to which they do; None for no bound."""
     file: str = ""
     """Configuration file it comes from; empty for none."""
     origins: dict[str, str] = field(default_factory=dict, hash=False, compare=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import neg
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
@@ -33,12 +34,8 @@ class Decision(NamedTuple):
     """What it would measure if --min-gain were 0."""
     spent: int
     """Bytes of channels that need not stay, which count against the budget; 0 where there is none."""
-    measured: Callable[[Mapping[int, int]], Count]
-    """What it would measure with other sizes of the classes in `sizes`; those left out are as they are."""
-
-    def without(self, leaf: int) -> Count:
-        """What it measures if all classes change but one."""
-        return self.measured({other: size for other, size in self.sizes.items() if other != leaf})
+    without: Callable[[int], Count]
+    """What it measures if all classes change but one."""
 
     @property
     def repairs(self) -> bool:
@@ -101,7 +98,18 @@ class _Choice:
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
         before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
-        return Decision(changed, before, mended, after, least, spent, lambda sizes: self._count({**present, **sizes}))
+        return Decision(changed, before, mended, after, least, spent, self._without(final))
+
+    def _without(self, final: Sizes) -> Callable[[int], Count]:
+        """Counts with one class as it is and all others at their final sizes."""
+        totals, seen, present = self._problem.totals(final), self._problem.by_variable(), self._problem.present
+
+        def without(leaf: int) -> Count:
+            back = {**final, leaf: present[leaf]}
+            old, new = (Problem({}, tuple(seen[leaf])).totals(sizes) for sizes in (final, back))
+            return self._layout.read(tuple(map(sum, zip(totals, new, map(neg, old), strict=True))))
+
+        return without
 
     def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
         """For each part its sizes with hazards repaired, and its best ones."""

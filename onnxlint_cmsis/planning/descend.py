@@ -44,10 +44,7 @@ class _Search:
         self._problem, self._levels, self._ceilings = problem, levels, ceilings
         self._weights = np.array(levels, dtype=np.int64)
         self._totals = problem.totals(sizes)
-        self._seen: dict[int, list[Factor]] = {variable: [] for variable in problem.domains}
-        for factor in problem.factors:
-            for variable in factor.scope:
-                self._seen[variable].append(factor)
+        self._seen = problem.by_variable()
 
     def improve(self, groups: Iterator[tuple[int, ...]]) -> bool:
         """Give each group of variables its best sizes; tell whether anything changed."""

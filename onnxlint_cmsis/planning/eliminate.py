@@ -34,20 +34,23 @@ class _Choice(NamedTuple):
 def order(problem: Problem) -> list[int] | None:
     """Order of elimination, smallest table first; None where one would have more than MAX_CELLS cells."""
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
-    scopes = [set(factor.scope) for factor in problem.factors]
-    if any(prod(width[variable] for variable in scope) > MAX_CELLS for scope in scopes):
+    if any(prod(width[variable] for variable in factor.scope) > MAX_CELLS for factor in problem.factors):
         return None
+    met = {variable: {variable} for variable in problem.domains}
+    for factor in problem.factors:
+        for variable in factor.scope:
+            met[variable].update(factor.scope)
+    cells = {variable: prod(width[other] for other in scope) for variable, scope in met.items()}
     chosen: list[int] = []
-    left = set(problem.domains)
-    while left:
-        met = {variable: set().union({variable}, *(s for s in scopes if variable in s)) for variable in left}
-        cells = {variable: prod(width[other] for other in scope) for variable, scope in met.items()}
-        best = min(left, key=lambda variable: (cells[variable], variable))
-        if cells[best] > MAX_CELLS:
+    while cells:
+        best = min(cells, key=lambda variable: (cells[variable], variable))
+        if cells.pop(best) > MAX_CELLS:
             return None
-        scopes = [*(scope for scope in scopes if best not in scope), met[best] - {best}]
         chosen.append(best)
-        left.discard(best)
+        rest = met.pop(best) - {best}
+        for variable in rest:
+            met[variable] = (met[variable] | rest) - {best}
+            cells[variable] = prod(width[other] for other in met[variable])
     return chosen
 
 

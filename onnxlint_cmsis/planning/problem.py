@@ -77,6 +77,14 @@ class Problem(NamedTuple):
         """Sum of every measure over all factors; empty where there is no factor."""
         return added(factor.measure(tuple(sizes[variable] for variable in factor.scope)) for factor in self.factors)
 
+    def by_variable(self) -> dict[int, list[Factor]]:
+        """The factors of each variable, in order."""
+        found: dict[int, list[Factor]] = {variable: [] for variable in self.domains}
+        for factor in self.factors:
+            for variable in factor.scope:
+                found[variable].append(factor)
+        return found
+
 
 def added(rows: Iterable[Measures]) -> Measures:
     """Measures added one by one."""
