@@ -1,6 +1,7 @@
 """Times the linter as whole processes and prints ratios: python bench/speed.py [RUNS].
 
 * text and SARIF output on a MobileNet-size model against `import onnx; onnx.load(FILE, load_external_data=False)`;
+* the same file with and without the checks that search sizes (CNN201, CNN202);
 * 1 GB of weights against 1 MB; 10,000 nodes against 1,000; peak memory beside each.
 Nothing here fails: shared machines are noisy, so read the medians.
 """
@@ -47,7 +48,9 @@ def main(runs: int) -> None:
         load = f"import onnx; onnx.load({model!r}, load_external_data=False)"
         compare("text against onnx.load", [*lint, model], [sys.executable, "-c", load], runs)
         compare("SARIF against text", [*sarif, model], [*lint, model], runs)
-        compare("1 GB against 1 MB of weights", [*lint, str(paths["large"])], [*lint, str(paths["small"])], runs)
+        sized, bare = ([*lint, "--size-checks-limit", limit] for limit in ("unlimited", "0"))
+        compare("with the size checks against without", [*sized, model], [*bare, model], runs)
+        compare("1 GB against 1 MB of weights", [*bare, str(paths["large"])], [*bare, str(paths["small"])], runs)
         compare("10,000 against 1,000 nodes", [*lint, str(paths["n10000"])], [*lint, str(paths["n1000"])], runs)
 
 

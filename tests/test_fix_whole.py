@@ -13,7 +13,7 @@ from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.state import request_of
 
-EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "2000"))
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]
 
 
