@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,15 +53,15 @@ class Subject(NamedTuple):
         """Route of a changed call on the same target."""
         return route(call, self.target)
 
-    def candidates(self, variable: str) -> list[tuple[int, Route]]:
+    def candidates(self, variable: str) -> Iterator[tuple[int, Route]]:
         """Sizes above the present one within REACH, nearest first, with the route each would take."""
         have = self.size(variable)
         channel = self.layer.channels.get(variable)
         if have is None or channel is None:
-            return []
+            return
         step = channel.factor
-        sizes = range(have + step, have + step * REACH + 1, step)
-        return [(size, self.routed(self.layer.resized(variable, size))) for size in sizes]
+        for size in range(have + step, have + step * REACH + 1, step):
+            yield size, self.routed(self.layer.resized(variable, size))
 
     def size(self, variable: str) -> int | None:
         """Present size of a variable of the call."""
