@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from fix_random import models
+from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.state import request_of
+from onnxlint_cmsis.planning.price import Prices
 
 EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "2000"))
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]
@@ -39,7 +41,8 @@ def interface(model):
 def test_fixed_proven_and_stable(model, chosen):
     data = model.SerializeToString()
     request = request_of(chosen)
-    fixed = fix_model("random.onnx", data, request)
+    prices = Prices(request.targets, predicted)
+    fixed = fix_model("random.onnx", data, request, prices)
     result = fixed.result
     assert not result.failed, result.reason
     if fixed.model is None:
@@ -52,5 +55,5 @@ def test_fixed_proven_and_stable(model, chosen):
     assert interface(onnx.load_model_from_string(fixed.model)) == interface(model)
     if result.policy == "faster":
         assert result.repairs or all(total.new_instructions <= total.instructions for total in result.totals)
-    again = fix_model("random.onnx", fixed.model, request).result
+    again = fix_model("random.onnx", fixed.model, request, prices).result
     assert not again.changed, (result.classes, again.classes)

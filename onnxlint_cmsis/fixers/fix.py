@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.attempt import Attempt
@@ -12,6 +12,9 @@ from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.result import FixResult, Left, Numbers
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.state import Request, State
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.planning.price import Prices
 
 
 class Fixed(NamedTuple):
@@ -23,12 +26,13 @@ class Fixed(NamedTuple):
     """The proven model; None where nothing changes."""
 
 
-def fix_model(path: str, data: bytes, request: Request) -> Fixed:
+def fix_model(path: str, data: bytes, request: Request, prices: Prices | None = None) -> Fixed:
     """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
 
-    `path` is where the bytes come from, whose folder holds external data.
+    `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets keep what
+    they were asked for, so that a model like an earlier one is quicker to fix.
     """
-    start = State(path, data, request)
+    start = State(path, data, request, prices)
     try:
         require_readable(start.model, path)
         return _fixed(start)

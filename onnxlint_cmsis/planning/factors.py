@@ -34,13 +34,10 @@ def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses:
     """Every factor of a model over the classes that may change, with their sizes; those without any are constant."""
     layout = Layout(len(prices.targets))
     return (
-        *(_layer(site, prices, domains, align, misses) for site in view.sites),
+        *(layer_factor(site, prices, domains, align, misses) for site in view.sites),
         *(_fixed(prices.of(layer.call), layout) for layer in view.others),
         *_constants(view, layout, domains),
-        *(
-            _blind(leaf, view.dimensions.classes[leaf].size, domains[leaf], layout)
-            for leaf in sorted(domains.keys() & view.blind.keys())
-        ),
+        *blind_factors(view, layout, domains),
     )
 
 
@@ -81,7 +78,8 @@ def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     return all(map(fixable, check.run(subject)))
 
 
-def _layer(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses) -> Factor:
+def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses) -> Factor:
+    """What one layer measures, on every target."""
     layout = Layout(len(prices.targets))
     scope = tuple(leaf for leaf in site.leaves if leaf in domains)
     present = prices.of(site.layer.call)
@@ -145,6 +143,12 @@ def _constant(axes: tuple[Axis, ...], domains: Domains, bits: int, layout: Layou
         return table
 
     return Factor(domains, tabulate)
+
+
+def blind_factors(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]:
+    """Lanes added to classes along nodes of unknown cost."""
+    for leaf in sorted(domains.keys() & view.blind.keys()):
+        yield _blind(leaf, view.dimensions.classes[leaf].size, domains[leaf], layout)
 
 
 def _blind(leaf: int, have: int, sizes: Sequence[int], layout: Layout) -> Factor:

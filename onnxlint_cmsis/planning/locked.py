@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
-from onnxlint_cmsis.planning.factors import factors_of, no_misses
+from onnxlint_cmsis.planning.factors import blind_factors, layer_factor, no_misses
 from onnxlint_cmsis.planning.measures import Layout
 from onnxlint_cmsis.planning.policies import REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.problem import Problem
+from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.planning.view import View
 from onnxlint_cmsis.types import Freedom
@@ -29,13 +31,19 @@ class LockedGain(NamedTuple):
 def locked_gains(view: View, prices: Prices) -> list[LockedGain]:
     """Every LOCKED class, the one that could gain most first; among equals in the order of the layers."""
     groups = [group for group in view.dimensions.classes if group.freedom is Freedom.LOCKED]
-    return sorted((_gain(group, view, prices) for group in groups), key=lambda one: -one.gain)
+    sites: dict[int, list[Site]] = {group.id: [] for group in groups}
+    for site in view.sites:
+        for leaf in sites.keys() & site.leaves:
+            sites[leaf].append(site)
+    return sorted((_gain(group, sites[group.id], view, prices) for group in groups), key=lambda one: -one.gain)
 
 
-def _gain(group: DimensionClass, view: View, prices: Prices) -> LockedGain:
+def _gain(group: DimensionClass, sites: Sequence[Site], view: View, prices: Prices) -> LockedGain:
+    """The gain of one class; `sites` are the layers along it."""
     layout = Layout(len(prices.targets))
     domains = {group.id: tuple(range(group.size, group.size + REACH))}
-    factors = tuple(one for one in factors_of(view, prices, domains, 1, no_misses) if one.scope)
+    layers = (layer_factor(site, prices, domains, 1, no_misses) for site in sites)
+    factors = (*layers, *blind_factors(view, layout, domains))
     problem = Problem(domains, factors)
     if not factors:
         return LockedGain(group, group.size, 0)

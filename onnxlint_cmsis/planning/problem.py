@@ -44,14 +44,17 @@ class Factor:
 
     def table(self, candidates: Sequence[Sequence[int]]) -> Numbers:
         """All measures for these candidates of each variable of the scope."""
-        known = all(size in places for sizes, places in zip(candidates, self._places, strict=True) for size in sizes)
-        if not known or self._kept is None:
+        if self._kept is None:
             return self._tabulate(candidates)
-        chosen = (
-            range(len(self._kept)),
-            *([places[size] for size in sizes] for sizes, places in zip(candidates, self._places, strict=True)),
-        )
-        return self._kept[np.ix_(*chosen)]
+        if tuple(candidates) == self._domains:
+            return self._kept
+        pairs = list(zip(candidates, self._places, strict=True))
+        if not all(size in places for sizes, places in pairs for size in sizes):
+            return self._tabulate(candidates)
+        table = self._kept
+        for axis, (sizes, places) in enumerate(pairs, 1):
+            table = table.take([places[size] for size in sizes], axis)
+        return table
 
     def measure(self, sizes: tuple[int, ...]) -> Measures:
         """Measures at the sizes of the scope, in its order."""
