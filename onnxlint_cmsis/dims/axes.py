@@ -126,7 +126,10 @@ def _terms(axis: Axis) -> str:
 
 
 def resized(axis: Axis, sizes: Mapping[int, int]) -> Size:
-    """Size of the axis when each leaf named in `sizes` has that size and every other keeps its own."""
+    """Size of the axis when each leaf named in `sizes` has that size and every other keeps its own.
+
+    Arrays that can be broadcast stand for many sizes; then the answer is one.
+    """
     if axis.form is Form.LEAF:
         return sizes.get(axis.leaf, axis.size)
     total = 0 if axis.form is Form.CONCAT else 1

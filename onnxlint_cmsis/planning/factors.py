@@ -17,7 +17,7 @@ from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.dims.axes import Axis, leaves, resized
 from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.measures import Count, Layout
-from onnxlint_cmsis.planning.price import LARGEST, Price, Prices
+from onnxlint_cmsis.planning.price import LARGEST, Price, Prices, hazards_of, risks_of
 from onnxlint_cmsis.planning.problem import Factor, Numbers
 from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.view import Fixable, View
@@ -93,8 +93,8 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
         table = layout.zeros(inputs.size)
         table[layout.unaligned] = sum((sizes % align != 0).astype(np.int64) for sizes in (inputs, outputs))
         for place, (new, old) in enumerate(zip(prices.columns(site, inputs, outputs), present, strict=True)):
-            table[layout.hazards[place]] = new.of_routes(lambda route: len(route.hazards))
-            table[layout.risks[place]] = new.of_routes(lambda route: len(route.hazards) + len(route.open_hazards))
+            table[layout.hazards[place]] = new.of_routes(hazards_of)
+            table[layout.risks[place]] = new.of_routes(risks_of)
             table[layout.misses] += new.of_routes(partial(misses, site, place))
             if old.instructions is not None:
                 # A layer of unknown cost takes no part; one that enters a kernel of unknown cost has the present one.
@@ -134,6 +134,8 @@ def _constants(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]
 
 
 def _constant(axes: tuple[Axis, ...], domains: Domains, bits: int, layout: Layout) -> Factor:
+    """Counted in float, which is exact up to LARGEST elements and never wraps round above."""
+
     def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
         open_grid = np.ix_(*(np.array(sizes, dtype=np.float64) for sizes in candidates))
         at = cast("dict[int, int]", dict(zip(domains, open_grid, strict=True)))

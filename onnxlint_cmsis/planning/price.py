@@ -34,12 +34,22 @@ class Price(NamedTuple):
     @property
     def hazards(self) -> int:
         """Number of known hazards."""
-        return len(self.route.hazards)
+        return hazards_of(self.route)
 
     @property
     def risks(self) -> int:
         """Number of known hazards and of those that symbolic sizes leave open."""
-        return len(self.route.hazards) + len(self.route.open_hazards)
+        return risks_of(self.route)
+
+
+def hazards_of(taken: Route) -> int:
+    """Number of known hazards."""
+    return len(taken.hazards)
+
+
+def risks_of(taken: Route) -> int:
+    """Number of known hazards and of those that symbolic sizes leave open."""
+    return len(taken.hazards) + len(taken.open_hazards)
 
 
 class Column(NamedTuple):
@@ -95,9 +105,9 @@ class Prices:
         Layers that are the same but for their names share them.
         """
         first = site.call((int(inputs[0]), int(outputs[0])))
-        key = first, site.layer.groups, inputs.tobytes(), outputs.tobytes()
         if inputs.size == 1:
             return tuple(map(_alone, self.of(first)))
+        key = first, site.layer.groups, inputs.tobytes(), outputs.tobytes()
         if key not in self._columns:
             self._columns[key] = tuple(self._column(site, inputs, outputs, target) for target in self.targets)
         return self._columns[key]
