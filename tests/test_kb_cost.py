@@ -205,6 +205,25 @@ def test_the_same_work_costs_what_its_kernel_costs() -> None:
         assert cost(call, parse_target("cortex-m4")) == pytest.approx(instructions, rel=0.002)
 
 
+def test_rows_so_small_that_it_matters_what_runs_once_for_each_have_no_known_cost() -> None:
+    """Every measured call had one row, so what runs once may run once for each."""
+    target = parse_target("cortex-m4")
+
+    def rows(count: int, depth: int) -> KernelCall:
+        return DENSE._replace(
+            input_dims=Dims(count, 1, 1, depth),
+            filter_dims=Dims(depth, 1, 1, 12),
+            output_dims=Dims(count, 1, 1, 12),
+        )
+
+    assert cost(rows(1, 4), target) is not None
+    assert cost(rows(2, 4), target) is None
+    one, many = cost(rows(1, 800), target), cost(rows(16, 800), target)
+    assert one is not None
+    assert many is not None
+    assert 0.98 * 16 * one <= many <= 16 * one
+
+
 def test_images_are_worked_on_one_after_the_other() -> None:
     for target in (parse_isa(isa.value) for isa in Isa):
         one, two, three = (

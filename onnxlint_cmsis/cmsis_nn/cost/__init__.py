@@ -7,6 +7,7 @@ names) and multiplies with the instructions of one turn. Those were fitted to me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost.depthwise import to_conv
@@ -15,6 +16,9 @@ from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, add, sizes_of
 from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.types import KernelCall, Target
+
+UNDECIDED = 0.02
+"""Largest share of a prediction that measurements of one image or row leave open for several."""
 
 __all__ = ["Prediction", "cost", "cost_of_route", "counts_of", "predicted"]
 
@@ -25,7 +29,8 @@ def cost(call: KernelCall, target: Target) -> int | None:
     None for: releases and compilers without measurements (CMSIS 5, armclang), s16 and s4, an unknown size, a call that
     returns an error, and kernels or ways through them that were not measured: grouped convolutions, dilated depthwise
     layers outside arm_depthwise_conv_s8_opt, transposed convolutions, fully connected layers with scales per channel,
-    pooling of several images, average pooling with padding on scalar. Sizes beyond the measured ones only make
+    pooling of several images, average pooling with padding on scalar, several images or rows that are so small that
+    it matters what runs once for each and what once for all. Sizes beyond the measured ones only make
     measured loops run more often, so they are predicted.
     """
     return cost_of_route(call, target, route(call, target))
@@ -62,7 +67,13 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
             known = known & (times == 0)
         else:
             total = total + times * instructions
-    return Prediction(total, known)
+    return Prediction(total, known & (_undecided(counted, table) <= UNDECIDED * total))
+
+
+def _undecided(counted: _Counted, table: Mapping[str, float]) -> float:
+    """Instructions of pieces that run once for one image: for several, once in all or once for each is not known."""
+    once = sum(table.get(name, 0.0) * (times == 1) for name, times in counted.of_one.items())
+    return once * (counted.images - 1)
 
 
 def counts_of(call: KernelCall, target: Target, taken: Route) -> Counts | None:
@@ -76,6 +87,10 @@ class _Counted(NamedTuple):
 
     counts: Counts
     covered: bool
+    images: int
+    """Images, or rows of a fully connected layer."""
+    of_one: Counts
+    """Counts for one of them; empty where there is no more, or where several were measured."""
 
 
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
@@ -89,6 +104,9 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
         sizes = sizes._replace(filter_c=sizes.in_c)
         add(counts, to_conv(sizes))
     covered = kernel.covers(sizes)
+    of_one: Counts = {}
     if covered is not False:
+        if sizes.n > 1 and not kernel.several:
+            of_one = counts | kernel.loops(sizes._replace(n=1), target.isa)
         add(counts, kernel.loops(sizes, target.isa))
-    return _Counted(counts, covered)
+    return _Counted(counts, covered, sizes.n, of_one)

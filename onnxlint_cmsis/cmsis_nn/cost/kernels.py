@@ -62,6 +62,9 @@ class Kernel(NamedTuple):
     """Last release it has them in."""
     covers: Callable[[Sizes], bool] = _any
     """Whether a call stays on the code that was measured."""
+    several: bool = False
+    """Whether several images or rows were measured as well, or are one loop; if not, what runs once in a call and what
+    once for each cannot be told apart."""
 
 
 KERNELS = (
@@ -83,9 +86,9 @@ KERNELS = (
     Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
     Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
     Kernel("arm_max_pool_s8", pooling.max_pool_s8, covers=_one_image),
-    Kernel("arm_elementwise_add_s8", elementwise.add_s8),
-    Kernel("arm_elementwise_mul_s8", elementwise.mul_s8),
-    Kernel("arm_softmax_s8", elementwise.softmax_s8, covers=_rows),
+    Kernel("arm_elementwise_add_s8", elementwise.add_s8, several=True),
+    Kernel("arm_elementwise_mul_s8", elementwise.mul_s8, several=True),
+    Kernel("arm_softmax_s8", elementwise.softmax_s8, covers=_rows, several=True),
 )
 """No two rows of a kernel share an instruction set and a release."""
 
