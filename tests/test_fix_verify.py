@@ -21,7 +21,7 @@ from onnxlint_cmsis.fixers.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
 from onnxlint_cmsis.fixers.resize import apply, refused
 from onnxlint_cmsis.fixers.state import State, request_of
-from onnxlint_cmsis.fixers.verify import observe, prove
+from onnxlint_cmsis.fixers.verify import Proof, observe, prove
 from onnxlint_cmsis.types import Freedom
 from test_fix_resize import GROW, branch_model, integer_model, qdq_model, two_convs
 
@@ -162,6 +162,20 @@ def test_a_channel_lost_where_the_output_stays_the_same_is_seen_inside(head: str
     proof = before.proof(wrong, same=same)
     assert not proof.equal
     assert proof.reason.startswith("inner tensor `first_0` differs by ")
+
+
+def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside() -> None:
+    """A constant taken up by a float bias may shift what is left of large numbers by more than 1e-5 of its range."""
+    before = hidden("Sigmoid")
+    end = state_of(before).changed(before.plan({"first_0": GROW}))
+    same = correspondence(end)
+
+    def shifted(amount: float) -> Proof:
+        wrong = overwritten(end.model, "last", 2, lambda array: array.__setitem__(0, array[0] + amount))
+        return before.proof(wrong, same=same)
+
+    assert shifted(2e-4).equal
+    assert shifted(0.1).reason.startswith("inner tensor `last_0` differs by 0.1")
 
 
 def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers.branches import with_outputs
-from onnxlint_cmsis.fixers.compare import TOLERANCE, Spread
+from onnxlint_cmsis.fixers.compare import Spread
 from onnxlint_cmsis.fixers.correspond import Correspondence, aligned
 from onnxlint_cmsis.fixers.runtime import Array, Level, Session
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.fixers.feeds import Feed
 
+TOLERANCE = 1e-3
+"""Largest difference of inner float values, as a share of their range: where large numbers cancel, rounding alone takes
+more of what is left than of an output's range. A lost channel takes far more."""
 TOGETHER = 64
 """Tensors fetched in one run, so that not all of a large model are held at once."""
 
