@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.build import Bench, Image, build
-from firmware_check.errors import FirmwareError
+from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.observe import observe
 from firmware_check.reference import Arrays, input_ranges
@@ -106,7 +106,10 @@ class _Runner:
         program = self.model.program
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
         known = [self.model.reference.tensors(names, each) for each in inputs]
-        ran = self._run(program, known, self.folder)
+        try:
+            ran = self._run(program, known, self.folder)
+        except TooLargeError as error:
+            raise FirmwareError(f"the model does not fit the board: {error}; --per-layer needs less") from None
         places = [self._place(value) for value in program.outputs]
         outputs = tuple(
             np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
@@ -127,18 +130,27 @@ class _Runner:
         return made[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> Check:
-        """Each layer in an image of its own, on inputs recorded from ONNX Runtime."""
+        """Each layer that fits the board in an image of its own, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
+        large: list[tuple[str, str]] = []
         memories: list[Memory] = []
         steps = self.model.program.steps
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
         for number, step in enumerate(steps):
             folder = self.folder / f"layer_{number}"
             folder.mkdir(exist_ok=True)
-            ran = self._run(self.model.program.alone(step), [known], folder)
+            try:
+                ran = self._run(self.model.program.alone(step), [known], folder)
+            except TooLargeError as error:
+                large.append((step.label, f"it alone does not fit the board: {error}"))
+                continue
             layers += ran.layers
             memories.append(ran.memory)
-        return self._check(tuple(layers), merged(memories), True)
+        if not layers:
+            raise FirmwareError(f"no layer fits the board: {large[0][0]}: {large[0][1]}")
+        return replace(
+            self._check(tuple(layers), merged(memories), True), foreign=(*self.model.program.foreign, *large)
+        )
 
     def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> Check:
         foreign = self.model.program.foreign

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.errors import FirmwareError
+from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.toolchain import tool
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.nd
     _check_end(lines, program, said)
     values = [step.output for step in program.steps] if every_layer else list(program.outputs)
     outputs = _split((folder / "outputs.bin").read_bytes(), values, len(sets))
-    return Outcome(_layers(lines, bench.board, len(program.steps)), outputs)
+    return Outcome(layer_reports(lines, bench.board, len(program.steps)), outputs)
 
 
 def _emulate(image: Path, board: Board, seconds: float) -> str:
@@ -124,7 +124,7 @@ def _check_end(lines: list[str], program: Program, said: str) -> None:
             f"layer '{layer}' did not end within {numbers[1]} x 2^24 counts of SysTick: an endless loop?"
         )
     if kind == "memory":
-        raise FirmwareError(f"layer '{layer}' asks for {numbers[1]} bytes of scratch, the board has {numbers[2]} left")
+        raise TooLargeError(f"layer '{layer}' asks for {numbers[1]} bytes of scratch, the board has {numbers[2]} left")
     raise FirmwareError(f"QEMU ended without a report: {said.splitlines()[0] if said else 'no message'}")
 
 
@@ -144,7 +144,8 @@ def _split(data: bytes, values: list[Value], sets: int) -> list[list[np.ndarray]
     return found
 
 
-def _layers(lines: list[str], board: Board, count: int) -> tuple[LayerReport, ...]:
+def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerReport, ...]:
+    """What the lines of a report say of each layer; FirmwareError where one is missing."""
     calls: list[dict[int, Call]] = [{} for _ in range(count)]
     heads: dict[int, list[int]] = {}
     for line in lines:
@@ -157,6 +158,8 @@ def _layers(lines: list[str], board: Board, count: int) -> tuple[LayerReport, ..
             calls[layer][number] = Call(parent, address & ~1, times, returns, _signed(last), _signed(lowest))
         elif kind == "lost":
             raise FirmwareError(f"the trace of layer {numbers[0]} has more than 255 different calls")
+    if len(heads) != count:
+        raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: something overwrote its memory")
     return tuple(_layer(heads[number], calls[number], board.tick) for number in range(count))
 
 

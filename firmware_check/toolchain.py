@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from firmware_check.errors import FirmwareError
+from firmware_check.errors import FirmwareError, TooLargeError
 
 _PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi",
@@ -143,16 +143,16 @@ def run(command: list[str]) -> str:
     """Output of a tool; FirmwareError with its first complaint where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise FirmwareError(_complaint(command[0], done.stderr))
+        raise _complaint(command[0], done.stderr)
     return done.stdout
 
 
-def _complaint(name: str, text: str) -> str:
+def _complaint(name: str, text: str) -> FirmwareError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     overflow = next((line for line in lines if "overflowed by" in line or "no room left" in line), "")
     if overflow:
-        return f"the model does not fit the board: {overflow.split(': ', 1)[-1]}; --per-layer needs less"
+        return TooLargeError(overflow.split(": ", 1)[-1])
     first = next(
         (line for line in lines if "error" in line or "undefined" in line), lines[0] if lines else "no message"
     )
-    return f"{Path(name).name}: {first}"
+    return FirmwareError(f"{Path(name).name}: {first}")

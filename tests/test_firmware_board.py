@@ -219,6 +219,24 @@ def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_layers_beside_one_that_does_not_fit_the_board_run(tmp_path: Path) -> None:
+    weights = models.with_biases({"w": models.filters(800, 4, 1, 1), "v": models.filters(800, 800, 1, 1)})
+    layers = [models.conv("x", "w", "m"), models.conv("m", "v", "y")]
+    model = models.save(tmp_path, "half", layers, ([1, 4, 2, 2], [1, 800, 2, 2]), weights)
+    (found,) = data(model, "--per-layer", "--target", "cortex-m55")["checks"]
+    assert [layer["node"] for layer in found["layers"]] == ["m"]
+    (left,) = found["not_run"]
+    assert left["node"] == "y"
+    assert left["reason"].startswith("it alone does not fit the board: region `FLASH' overflowed by")
+
+
+def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> None:
+    done = check(models.large(tmp_path), "--target", "cortex-m55", "--per-layer")
+    assert done.returncode == 2
+    assert "no layer fits the board: " in done.stderr
+    assert "--per-layer" not in done.stderr
+
+
 def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
     from onnxlint_cmsis.cmsis_nn.cost import cost
     from onnxlint_cmsis.cmsis_nn.releases import parse_target
