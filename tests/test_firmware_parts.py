@@ -192,3 +192,24 @@ def test_the_generated_c_follows_the_release(release: str, tmp_path: Path) -> No
     assert (sums in text) == (release != "4.0.0")
     assert ("fc_params.filter_offset, layer_" in text) == (release in ("7.0.0", "main"))
     assert "arm_elementwise_add_s8(" in text
+
+
+def test_a_report_that_lacks_a_layer_is_said() -> None:
+    from firmware_check.boards import BOARDS
+    from firmware_check.errors import FirmwareError
+    from firmware_check.run import layer_reports
+
+    lines = ["layer 0 0 1 0 0 0 0", "done"]
+    assert len(layer_reports(lines, BOARDS[0], 1)) == 1
+    with pytest.raises(FirmwareError, match="reported 1 of 2 layers: something overwrote its memory"):
+        layer_reports(lines, BOARDS[0], 2)
+
+
+def test_labels_of_a_table_are_distinct_and_printable() -> None:
+    from firmware_check.reports.text import distinct
+
+    long = [f"model/activation_{number}/{'x' * 60}" for number in (1, 10, 11, 2)]
+    found = distinct([*long, "pool\x1b[31m"])
+    assert len(set(found)) == 5
+    assert [label.split(": ")[0] for label in found[1:3]] == ["1", "2"]
+    assert found[4] == "pool\\x1b[31m"

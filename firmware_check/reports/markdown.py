@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firmware_check.reports.text import COLUMNS, cells, differing, kernel, memory_lines, sizes_of
+from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, sizes_of
+from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ def check_report(check: Check) -> str:
     """One check as a section with a table."""
     verdict = "agrees" if check.agrees else "**disagrees**"
     lines = [f"### {_cell(check.path)} on {check.target.label} ({check.board.machine}): {verdict}", ""]
-    lines += _table(COLUMNS, [cells(layer) for layer in check.layers])
+    lines += _table(COLUMNS, check_rows(check))
     lines += [
         f"* {_cell(layer.label)}: {each.code} {_cell(each.text)}"
         for layer in check.layers
@@ -57,5 +58,5 @@ def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that cannot end a cell or begin a tag."""
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    """Text that cannot end a cell, begin a tag or hide characters."""
+    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")

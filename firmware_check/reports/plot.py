@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.commands.layers import shortened
+from firmware_check.reports.text import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +37,12 @@ def plot(path: str, checks: Sequence[Check], comparisons: Sequence[Comparison]) 
         thickness = 0.8 / len(series)
         for number, (name, values) in enumerate(series.items()):
             axis.barh([place + number * thickness for place in range(len(labels))], values, thickness, label=name)
-        axis.set_yticks([place + 0.4 - thickness / 2 for place in range(len(labels))], labels, fontsize=7)
+        axis.set_yticks(
+            [place + 0.4 - thickness / 2 for place in range(len(labels))], labels, fontsize=7, parse_math=False
+        )
         axis.invert_yaxis()
         axis.set_xlabel("instructions (not cycles)")
-        axis.set_title(title, fontsize=9)
+        axis.set_title(title, fontsize=9, parse_math=False)
         axis.legend()
     figure.tight_layout()
     try:
@@ -57,9 +59,9 @@ def _of_comparison(comparison: Comparison) -> Panel:
     before = [pair.before.instructions if pair.before else 0 for pair in comparison.pairs]
     after = [pair.after.instructions if pair.after else 0 for pair in comparison.pairs]
     title = f"{comparison.before.path} against {comparison.after.path}, {comparison.before.target.label}"
-    return title, [shortened(pair.label) for pair in comparison.pairs], {"before": before, "after": after}
+    return title, distinct([pair.label for pair in comparison.pairs]), {"before": before, "after": after}
 
 
 def _of_check(check: Check) -> Panel:
-    labels = [shortened(layer.label) for layer in check.layers]
+    labels = distinct([layer.label for layer in check.layers])
     return f"{check.path}, {check.target.label}", labels, {"measured": [layer.instructions for layer in check.layers]}

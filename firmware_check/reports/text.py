@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.layers import shortened
 from onnxlint_cmsis.commands.table import aligned
+from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from firmware_check.check import Check
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
@@ -19,21 +23,20 @@ _NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
 
 def report(check: Check) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
-    rows = [cells(layer) for layer in check.layers]
+    rows = check_rows(check)
     parts = [f"{check.path} on {check.target.label}, {check.board.machine}{_remark(check)}\n"]
     parts.append(aligned(COLUMNS, rows, right=_NUMBERS))
-    parts += [
-        f"  {layer.label}: {found.code} {found.text}\n" for layer in check.layers for found in layer.disagreements
-    ]
-    parts += [f"  {layer.label}: plain C, {layer.reason}\n" for layer in check.layers if layer.reason]
-    parts += [f"  {label}: not run, {reason}\n" for label, reason in check.foreign]
+    said = [f"{layer.label}: {found.code} {found.text}" for layer in check.layers for found in layer.disagreements]
+    said += [f"{layer.label}: plain C, {layer.reason}" for layer in check.layers if layer.reason]
+    said += [f"{label}: not run, {reason}" for label, reason in check.foreign]
+    parts += [f"  {printable(line)}\n" for line in said]
     parts.append(_totals(check))
     return "".join(parts)
 
 
 def tree(layer: LayerVerdict) -> str:
     """Every function of CMSIS-NN that ran in a layer, callees under their callers."""
-    lines = [f"{shortened(layer.label)}\n"]
+    lines = [f"{printable(layer.label)}\n"]
     for traced in layer.observed.tree:
         status = "" if traced.status is None else f", status {traced.status}"
         times = "" if traced.calls == 1 else f" x{traced.calls}"
@@ -41,10 +44,22 @@ def tree(layer: LayerVerdict) -> str:
     return "".join(lines)
 
 
-def cells(layer: LayerVerdict) -> list[str]:
-    """One layer as cells of the table."""
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Labels short enough for a table; where several would read the same, with the number of the row in front."""
+    short = [printable(shortened(label)) for label in labels]
+    times = Counter(short)
+    return [f"{row}: {each}" if times[each] > 1 else each for row, each in enumerate(short)]
+
+
+def check_rows(check: Check) -> list[list[str]]:
+    """The layers of a check as rows of the table."""
+    labels = distinct([layer.label for layer in check.layers])
+    return [_cells(label, layer) for label, layer in zip(labels, check.layers, strict=True)]
+
+
+def _cells(label: str, layer: LayerVerdict) -> list[str]:
     return [
-        shortened(layer.label),
+        label,
         layer.op_type,
         kernel(layer),
         str(layer.status),
@@ -127,19 +142,19 @@ def comparison(found: Comparison) -> str:
     before, after = found.before, found.after
     rows = [
         [
-            shortened(pair.label),
+            label,
             *(kernel(side) if side else "-" for side in (pair.before, pair.after)),
             *(str(side.instructions) if side else "-" for side in (pair.before, pair.after)),
             str(pair.gain),
         ]
-        for pair in found.pairs
+        for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
     ]
     columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
     where = "on the device" if found.on_device else "in ONNX Runtime, since layers ran alone"
     lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
-    lines += [f"{each.code} {each.text}" for each in found.disagreements]
+    lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
     lines.append(f"before against after: {'agrees' if found.agrees else 'DISAGREES'}")
     head = f"{before.path} against {after.path} on {before.target.label}\n"
     return head + aligned(columns, rows, right=columns[3:]) + "".join(f"{line}\n" for line in lines)
