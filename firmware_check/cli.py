@@ -16,6 +16,7 @@ from typing import NoReturn
 from firmware_check.boards import BOARDS, Board
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.reporters.plain import printable
 
 STDOUT = "-"
 AGREES, DISAGREES, COULD_NOT = 0, 1, 2
@@ -33,7 +34,7 @@ def main(argv: list[str]) -> int:
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         said = f"internal error: {type(error).__name__}: {lines[0]}; please report it"
-    print(f"firmware_check: {said}", file=sys.stderr)
+    print(f"firmware_check: {printable(said)}", file=sys.stderr)
     return COULD_NOT
 
 
@@ -85,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
     add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
     add("--seed", type=_seed, default=0, help="seed of random inputs and calibration data. Default: 0.")
-    add("--runs", type=int, default=4, help="sets of inputs for a whole model. Default: 4.")
-    add("--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
+    add("--runs", type=count, default=4, help="sets of inputs for a whole model. Default: 4.")
+    add("--timeout", type=seconds, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
     add("--trace", action="store_true", help="show every function that ran, callees under callers")
     for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
         add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
@@ -104,7 +105,7 @@ def _run(args: argparse.Namespace) -> int:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
     boards = list(dict.fromkeys(board_named(name) for name in args.target or ["cortex-m4"]))
     library = open_library(args.cmsis_nn)
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, max(args.runs, 1))
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         session = Session(library, options, Path(folder), args.timeout)
         session.run([path for path in (args.model, args.against) if path], boards, args.per_layer, args.strict)
@@ -150,7 +151,15 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def count(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0."""
     try:
         found = float(text)
     except ValueError:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from firmware_check.program import Program
     from onnxlint_cmsis.onnx_graph.graph import Graph
 
+STDIN = "-"
 Shapes = Mapping[str, tuple[int | None, ...]]
 
 
@@ -55,6 +56,8 @@ class Options:
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
     """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
+    if path == STDIN:
+        raise FirmwareError("a model is read from a file, not from standard input")
     try:
         return _open(path, library, options, folder)
     except FirmwareError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from firmware_check.build import Bench
 from firmware_check.check import Check, check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
+from firmware_check.errors import FirmwareError
 from firmware_check.opening import Model, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
 
@@ -36,6 +37,8 @@ class Session:
     def run(self, paths: list[str], boards: list[Board], per_layer: bool, strict: bool) -> None:
         """Check a model on every board; a second one with the same inputs, and hold the one against the other."""
         models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
+        if self._options.calibration and not any(model.quantized_here for model in models):
+            raise FirmwareError(f"--calibration is for float models; {' and '.join(paths)}: quantized already")
         if len(models) > 1:
             check_interfaces(models[0], models[1])
         inputs = inputs_of(models[0], self._options.seed, self._options.runs)

@@ -130,7 +130,7 @@ def _check_size(row: Row) -> None:
 
 def main(argv: list[str]) -> int:
     """Measure a grid, or the shapes of a file, and print one JSON object a line."""
-    from firmware_check.cli import Parser, board_named
+    from firmware_check.cli import Parser, board_named, count, seconds
     from firmware_check.library import open_library
 
     parser = Parser(prog="firmware_check sweep", description=__doc__, allow_abbrev=False)
@@ -138,11 +138,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--cmsis-nn", default="", metavar="DIR", help="Default: the 4.0.0 in bakenn.")
     parser.add_argument("--like", default="", metavar="FILE", help="measure the shapes of these rows, gzipped or not")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only rows of this kind")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth row")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="Default: 600.")
+    parser.add_argument("--every", type=count, default=1, metavar="N", help="only every Nth row")
+    parser.add_argument("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="Default: 600.")
     args = parser.parse_args(argv)
     rows = _read(args.like) if args.like else list(grid())
-    rows = [row for row in rows if not args.kind or row["kind"] in args.kind][:: max(args.every, 1)]
+    rows = [row for row in rows if not args.kind or row["kind"] in args.kind][:: args.every]
     bench = Bench(board_named(args.target), open_library(args.cmsis_nn), args.timeout)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         for row in measure(rows, bench, Path(folder)):

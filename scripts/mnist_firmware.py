@@ -20,6 +20,7 @@ import numpy as np
 
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
+from firmware_check.cli import count, seconds
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
 from firmware_check.opening import Model, Options, open_model
@@ -53,11 +54,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("model")
     parser.add_argument("images_file", type=Path)
     parser.add_argument("labels_file", type=Path)
-    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--images", type=count, default=500)
     parser.add_argument("--target", default="cortex-m4", choices=[board.cpu for board in BOARDS])
     parser.add_argument("--divide", type=float, default=1.0)
     parser.add_argument("--cmsis-nn", default="")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for the run in QEMU")
+    parser.add_argument("--timeout", type=seconds, default=600.0, help="seconds for the run in QEMU")
     return parser.parse_args()
 
 
@@ -75,6 +76,8 @@ def read_idx(path: Path) -> Elements:
 def accuracies(args: argparse.Namespace, images: Elements, labels: Elements, folder: Path) -> dict[str, float]:
     """Shares of images classified right: float, int8, on the device."""
     model = _quantized(args, images[-CALIBRATION_IMAGES:], folder)
+    if not model.quantized_here:
+        raise FirmwareError(f"{args.model}: quantized already; a float model is expected")
     chosen = images[: len(labels)]
     scores = {
         "ONNX Runtime, float": _by_onnxruntime(args.model, chosen),

@@ -108,10 +108,21 @@ def test_missing_tools(
         ("--seed=-1", "--seed: '-1' is not a whole number from 0 on"),
         ("--timeout=0", "--timeout: '0' is not a number of seconds above 0"),
         ("--timeout=nan", "--timeout: 'nan' is not a number of seconds above 0"),
+        ("--runs=0", "--runs: '0' is not a whole number from 1 on"),
+        ("--runs=-2", "--runs: '-2' is not a whole number from 1 on"),
     ],
 )
 def test_numbers_that_make_no_sense(option: str, text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert text in said(capsys, models.residual(tmp_path), option)
+
+
+@pytest.mark.parametrize("option", ["--every=0", "--timeout=nan"])
+def test_numbers_of_a_sweep_that_make_no_sense(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "is not a" in said(capsys, "sweep", option)
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "a model is read from a file, not from standard input" in said(capsys, "-")
 
 
 @pytest.mark.parametrize(
@@ -196,3 +207,39 @@ def test_the_message_names_the_file_that_was_given(capsys: pytest.CaptureFixture
 
     model = models.save(tmp_path, "same", [helper.make_node("Identity", ["x"], ["y"])], ([1, 4], [1, 4]), {})
     assert said(capsys, model).startswith(f"firmware_check: {model}: no layer that CMSIS-NN can run")
+
+
+def test_calibration_of_a_model_that_is_quantized_already(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = quantized(tmp_path, lambda _model: None)
+    text = said(capsys, path, "--calibration", str(tmp_path))
+    assert text == f"firmware_check: --calibration is for float models; {path}: quantized already\n"
+
+
+def test_an_error_stays_on_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "two\\nlines" in said(capsys, str(tmp_path / "two\nlines.onnx"))
+
+
+@pytest.mark.parametrize("images", ["0", "-3"])
+def test_mnist_of_no_images(images: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import mnist_firmware
+
+    monkeypatch.setattr("sys.argv", ["mnist_firmware", "m.onnx", "images", "labels", "--images", images])
+    with pytest.raises(SystemExit) as ended:
+        mnist_firmware.main()
+    assert ended.value.code == 2
+    assert f"--images: '{images}' is not a whole number from 1 on" in capsys.readouterr().err
+
+
+def test_mnist_with_a_model_that_is_quantized_already(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mnist_firmware
+
+    path = quantized(tmp_path, lambda _model: None)
+    for name, shape in (("images", (2, 4, 4)), ("labels", (2,))):
+        head = bytes([0, 0, 8, len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
+        (tmp_path / name).write_bytes(head + bytes(int(np.prod(shape))))
+    files = [str(tmp_path / name) for name in ("images", "labels")]
+    monkeypatch.setattr("sys.argv", ["mnist_firmware", path, *files, "--images", "1"])
+    assert mnist_firmware.main() == 2
+    assert capsys.readouterr().err == f"{path}: quantized already; a float model is expected\n"
