@@ -54,7 +54,7 @@ def in_sixteen_bits(path: str, folder: Path) -> str:
     extra = {"ActivationSymmetric": True, "TensorQuantOverrides": one_scale}
     target = quantized(path, folder, activation_type=QuantType.QInt16, extra_options=extra)
     model = onnx.load(target)
-    _like_tflite(model)
+    _like_tflite(model, (np.float32(1 / 32768), np.int16(0)))
     onnx.save(model, target)
     return target
 
@@ -70,7 +70,8 @@ def sixteen(folder: Path) -> str:
         helper.make_node("Mul", ["a", "c2"], ["b"], name="mul"),
         helper.make_node("GlobalAveragePool", ["b"], ["g"], name="avg"),
         helper.make_node("Flatten", ["g"], ["f"], name="flatten"),
-        helper.make_node("Gemm", ["f", "w9", "w9_b"], ["y"], name="dense", transB=1),
+        helper.make_node("Gemm", ["f", "w9", "w9_b"], ["l"], name="dense", transB=1),
+        helper.make_node("Softmax", ["l"], ["y"], name="softmax"),
     ]  # fmt: skip
     weights = models.with_biases(
         {"w0": models.filters(4, 3, 3, 3), "d0": models.filters(8, 1, 3, 3), "w1": models.filters(8, 8, 1, 1),
