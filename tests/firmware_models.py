@@ -80,6 +80,29 @@ def sixteen(folder: Path) -> str:
     return models.save(folder, "sixteen", nodes, ([1, 3, 6, 6], [1, 5]), weights)
 
 
+def convolution(folder: Path, channels: int, outputs: int, kernel: int, **attributes: Any) -> str:
+    """A pointwise convolution to so many channels and the convolution `y` of them."""
+    size, groups = 6, attributes.get("group", 1)
+    reach = attributes.get("dilations", [1])[0] * (kernel - 1)
+    width = (size + 2 * attributes.get("pads", [0])[0] - reach - 1) // attributes.get("strides", [1])[0] + 1
+    nodes = [models.conv("x", "w", "a"), models.conv("a", "v", "y", **attributes)]
+    filters = {"w": models.filters(channels, 3, 1, 1), "v": models.filters(outputs, channels // groups, kernel, kernel)}
+    shapes = [1, 3, size, size], [1, outputs, width, width]
+    return models.save(folder, "convolution", nodes, shapes, models.with_biases(filters))
+
+
+def classifier(folder: Path, depth: int, classes: int) -> str:
+    """A dense layer of so many inputs and a softmax whose largest element is far above the others."""
+    nodes = [
+        models.conv("x", "w", "a"),
+        helper.make_node("Flatten", ["a"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "v", "v_b"], ["l"], name="dense", transB=1),
+        helper.make_node("Softmax", ["l"], ["y"], name="softmax"),
+    ]
+    filters = {"w": models.filters(depth // 4, 3, 1, 1), "v": 40 * models.filters(classes, depth)}
+    return models.save(folder, "classifier", nodes, ([1, 3, 2, 2], [1, classes]), models.with_biases(filters))
+
+
 def beside(folder: Path) -> str:
     """Slices, an enlargement, tables, an operand that is broadcast: what plain C computes."""
     nodes = [
