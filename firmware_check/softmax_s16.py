@@ -60,4 +60,4 @@ def _table(curve: Curve, first: float, last: float) -> np.ndarray:
 
 def _rounded(values: np.ndarray) -> np.ndarray:
     """To the nearest integer, halves away from zero, as C's round."""
-    return np.copysign(np.floor(np.abs(values) + np.float32(0.5)), values)
+    return np.asarray(np.copysign(np.floor(np.abs(values) + np.float32(0.5)), values), np.float32)
