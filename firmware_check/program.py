@@ -106,7 +106,7 @@ class Value:
         return np.asarray(flat.reshape([self.shape[axis] for axis in self.order]).transpose(back))
 
 
-_WIDTH = {"int8_t": 1, "int32_t": 4, "int64_t": 8}
+_WIDTH = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Array:
     name: str
     """What it is: `weights`, `bias`, `multipliers`."""
     c_type: str
-    """`int8_t`, `int32_t`, `int64_t`."""
+    """`int8_t`, `int16_t`, `int32_t`, `int64_t`."""
     values: Elements
     """Elements in the order of memory."""
 

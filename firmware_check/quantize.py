@@ -122,13 +122,13 @@ def _dense_weights(model: onnx.ModelProto) -> list[str]:
     return [name for name in dict.fromkeys(node.input[1] for node in products) if name in constants]
 
 
-def _like_tflite(model: onnx.ModelProto) -> None:
-    """Softmax ends in 1/256 and -128; average pooling keeps the scale of its input."""
+def _like_tflite(model: onnx.ModelProto, softmax: tuple[np.generic, np.generic] = _SOFTMAX) -> None:
+    """Softmax ends in this scale and zero-point; average pooling keeps the scale of its input."""
     producers = {name: node for node in model.graph.node for name in node.output}
     for node in model.graph.node:
         if node.op_type == "Softmax":
             names = [f"{node.output[0]}_tflite_scale", f"{node.output[0]}_tflite_zero_point"]
-            values = [numpy_helper.from_array(np.array(v), name) for v, name in zip(_SOFTMAX, names, strict=True)]
+            values = [numpy_helper.from_array(np.array(v), name) for v, name in zip(softmax, names, strict=True)]
             if _set_output(model, node.output[0], names):
                 model.graph.initializer.extend(values)
         elif node.op_type in ("AveragePool", "GlobalAveragePool"):

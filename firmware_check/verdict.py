@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from firmware_check import softmax_s16
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.cmsis_nn.route import route
 
@@ -40,7 +41,8 @@ below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_comm
 
 TOLERANCE = {8: 1, 16: 2}
 """Bits of an output to its largest difference from ONNX Runtime's that counts as right: one unit of rounding. For int16
-CMSIS-NN, as TensorFlow Lite, takes multipliers of 16 bits, which are off by up to one unit in 2^15."""
+CMSIS-NN, as TensorFlow Lite, takes multipliers of 16 bits, which are off by up to one unit in 2^15; its
+softmax of int16 has a bound of its own."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def judge(
     if step.call is not None and predicted is not None and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
-    texts += [("FWC002", text) for text in _values(predicted, differences, TOLERANCE[step.output.quantization.bits])]
+    texts += [("FWC002", text) for text in _values(predicted, differences, _allowed(step))]
     texts += [("FWC003", text) for text in _memory(traced, plain)]
     texts += [("FWC001", text) for text in _builds(traced, plain)]
     if step.function not in DATA_DEPENDENT:
@@ -127,6 +129,12 @@ def judge(
         step.label, step.op_type, step.function, step.reason, predicted, observed, traced.status, traced.scratch,
         plain.instructions, differences, instructions, tuple(Disagreement(*each) for each in texts),
     )  # fmt: skip
+
+
+def _allowed(step: Step) -> int:
+    if step.function == "arm_softmax_s16":
+        return softmax_s16.allowed_difference(cast(int, step.numbers["row"]))
+    return TOLERANCE[step.output.quantization.bits]
 
 
 def _values(predicted: Route | None, differences: Differences | None, allowed: int) -> list[str]:

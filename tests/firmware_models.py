@@ -54,7 +54,7 @@ def in_sixteen_bits(path: str, folder: Path) -> str:
     extra = {"ActivationSymmetric": True, "TensorQuantOverrides": one_scale}
     target = quantized(path, folder, activation_type=QuantType.QInt16, extra_options=extra)
     model = onnx.load(target)
-    _like_tflite(model)
+    _like_tflite(model, (np.float32(1 / 32768), np.int16(0)))
     onnx.save(model, target)
     return target
 
@@ -70,13 +70,37 @@ def sixteen(folder: Path) -> str:
         helper.make_node("Mul", ["a", "c2"], ["b"], name="mul"),
         helper.make_node("GlobalAveragePool", ["b"], ["g"], name="avg"),
         helper.make_node("Flatten", ["g"], ["f"], name="flatten"),
-        helper.make_node("Gemm", ["f", "w9", "w9_b"], ["y"], name="dense", transB=1),
+        helper.make_node("Gemm", ["f", "w9", "w9_b"], ["l"], name="dense", transB=1),
+        helper.make_node("Softmax", ["l"], ["y"], name="softmax"),
     ]  # fmt: skip
     weights = models.with_biases(
         {"w0": models.filters(4, 3, 3, 3), "d0": models.filters(8, 1, 3, 3), "w1": models.filters(8, 8, 1, 1),
          "w9": models.filters(5, 8)}
     )  # fmt: skip
     return models.save(folder, "sixteen", nodes, ([1, 3, 6, 6], [1, 5]), weights)
+
+
+def convolution(folder: Path, channels: int, outputs: int, kernel: int, **attributes: Any) -> str:
+    """A pointwise convolution to so many channels and the convolution `y` of them."""
+    size, groups = 6, attributes.get("group", 1)
+    reach = attributes.get("dilations", [1])[0] * (kernel - 1)
+    width = (size + 2 * attributes.get("pads", [0])[0] - reach - 1) // attributes.get("strides", [1])[0] + 1
+    nodes = [models.conv("x", "w", "a"), models.conv("a", "v", "y", **attributes)]
+    filters = {"w": models.filters(channels, 3, 1, 1), "v": models.filters(outputs, channels // groups, kernel, kernel)}
+    shapes = [1, 3, size, size], [1, outputs, width, width]
+    return models.save(folder, "convolution", nodes, shapes, models.with_biases(filters))
+
+
+def classifier(folder: Path, depth: int, classes: int) -> str:
+    """A dense layer of so many inputs and a softmax whose largest element is far above the others."""
+    nodes = [
+        models.conv("x", "w", "a"),
+        helper.make_node("Flatten", ["a"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "v", "v_b"], ["l"], name="dense", transB=1),
+        helper.make_node("Softmax", ["l"], ["y"], name="softmax"),
+    ]
+    filters = {"w": models.filters(depth // 4, 3, 1, 1), "v": 40 * models.filters(classes, depth)}
+    return models.save(folder, "classifier", nodes, ([1, 3, 2, 2], [1, classes]), models.with_biases(filters))
 
 
 def beside(folder: Path) -> str:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -88,9 +89,18 @@ def test_sixteen_bits_run_where_the_library_has_functions_for_them(tmp_path: Pat
     called = {layer["function"] for layer in first["layers"] if layer["function"]}
     assert called == {
         "arm_convolve_wrapper_s16", "arm_depthwise_conv_wrapper_s16", "arm_max_pool_s16", "arm_elementwise_add_s16",
-        "arm_elementwise_mul_s16", "arm_avgpool_s16", "arm_fully_connected_s16",
+        "arm_elementwise_mul_s16", "arm_avgpool_s16", "arm_fully_connected_s16", "arm_softmax_s16",
     }  # fmt: skip
     assert max(layer["differences"]["largest"] for layer in first["layers"]) <= 2
+
+
+def test_a_softmax_of_sixteen_bits_may_differ_by_two_for_each_element(tmp_path: Path) -> None:
+    path = more.in_sixteen_bits(more.classifier(tmp_path, 40, 20), tmp_path)
+    first = data(path, "--cmsis-nn", with_sixteen_bits(tmp_path), "--target", "cortex-m3")["checks"][0]
+    assert first["agrees"]
+    softmax = first["layers"][-1]
+    assert softmax["function"] == "arm_softmax_s16"
+    assert 2 < softmax["differences"]["largest"] <= 40
 
 
 def test_sixteen_bits_without_functions_for_them_do_not_run(tmp_path: Path) -> None:
@@ -120,6 +130,8 @@ SIXTEEN_BITS = (
     "int32_t, int16_t *, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t)",
     "S arm_elementwise_mul_s16(const int16_t *, const int16_t *, int32_t, int32_t, int16_t *, int32_t, int32_t, "
     "int32_t, int32_t, int32_t, int32_t)",
+    "S arm_softmax_s16(const int16_t *, int32_t, int32_t, int32_t, int32_t, const cmsis_nn_softmax_lut_s16 *, "
+    "int16_t *)",
 )
 """Signatures of the headers of 4.0.0; only the bias of the convolution differs from 6.0.0 on."""
 BIAS_STRUCT = "typedef struct { const void *data; const int is_int32_bias; } cmsis_nn_bias_data"
@@ -137,6 +149,21 @@ class Wide(Stub):
             name = signature.split("(")[0].split()[-1]
             changed = later and name == "arm_convolve_wrapper_s16"
             self.signatures[name] = signature.replace("int64_t", "cmsis_nn_bias_data") if changed else signature
+
+
+def test_a_softmax_of_sixteen_bits_has_one_output_scale(tmp_path: Path) -> None:
+    path = more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path)
+    model = onnx.load(path)
+    scale = next(each for each in model.graph.initializer if each.name.endswith("_tflite_scale"))
+    scale.CopyFrom(onnx.numpy_helper.from_array(np.array(1 / 32767, np.float32), scale.name))
+    onnx.save(model, path)
+    foreign = open_model(path, Wide("main"), Options({}), tmp_path).program.foreign  # type: ignore[arg-type]
+    assert foreign == (
+        (
+            "softmax",
+            "its output has scale 3.05185e-05 and zero-point 0, not 1/32768 and 0, and plain C here is for int8 alone",
+        ),
+    )
 
 
 @pytest.mark.parametrize("release", RELEASES)

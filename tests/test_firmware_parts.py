@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import example_models as models
+from firmware_check import softmax_s16
 from firmware_check.arena import plan
 from firmware_check.library import Library, recognise
 from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
@@ -41,6 +42,31 @@ def test_constants_of_tensorflow_lite_kernels() -> None:
     # scale 1/16: 2^26 / 16 = 2^22 = 2^30 * 2^-31 * 2^23, so the shift is 23 and the radius 31 * 2^26 / 2^23 = 248
     assert softmax_constants(1 / 16) == ((1 << 30, 23), -248)
     assert add_constants(0.5, 0.25, 1.0) == ((1 << 30, 0), (1 << 30, -1), (1 << 30, -19))
+
+
+def test_multiplier_of_a_softmax_of_sixteen_bits() -> None:
+    # scale 10/65535 needs none: 1 = 2^30 * 2^-31 * 2^1
+    assert softmax_s16.multiplier(10 / 65535) == (1 << 30, 1)
+    assert softmax_s16.multiplier(20 / 65535) == (1 << 30, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "curve", "first", "ends"),
+    [
+        (softmax_s16.exponentials(), np.exp, -10.0, (2, 32767)),  # exp(-10) is 1.49, moved up by 1 for the middle
+        (softmax_s16.reciprocals(), lambda x: 1 / (1 + x), 0.0, (32767, 16384)),
+    ],
+    ids=["exponentials", "reciprocals"],
+)
+def test_tables_of_a_softmax_of_sixteen_bits(table, curve, first: float, ends: tuple[int, int]) -> None:
+    assert table.shape == (513,)
+    assert (table[0], table[-1]) == ends
+    steps = np.diff(table)
+    assert (steps >= 0).all() or (steps < 0).all()
+    places = np.linspace(first, 1.0 if first == 0 else 0.0, 513)
+    assert np.abs(table - 32768 * curve(places)).max() <= 2
+    middles = (places[1:] + places[:-1]) / 2
+    assert np.abs((table[1:] + table[:-1]) / 2 - 32768 * curve(middles)).max() <= 2
 
 
 def test_reordering_is_that_of_arms_guide() -> None:

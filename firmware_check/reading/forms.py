@@ -91,7 +91,7 @@ FORMS = {
         apart="an operand that is constant or broadcast",
     ),
     "softmax": Form(
-        (Function("s8", "4.0.0", "arm_softmax_s8"),),
+        (Function("s8", "4.0.0", "arm_softmax_s8"), Function("s16", "4.0.0", "arm_softmax_s16")),
         "reference_softmax",
         apart="an output that is not of scale 1/256 and zero-point -128",
     ),

@@ -49,7 +49,9 @@ OPERATORS: dict[tuple[str, str], Operator] = {
     ("", "Mul"): Operator(build_mul, ("mul", "lookup"), "a float constant of several values"),
     ("", "Sub"): Operator(build_arithmetic, ("lookup",), "all but a single constant as one operand"),
     ("", "Div"): Operator(build_arithmetic, ("lookup",), "all but a single constant as one operand"),
-    ("", "Softmax"): Operator(build_softmax, ("softmax",), "several axes"),
+    ("", "Softmax"): Operator(
+        build_softmax, ("softmax",), "several axes; int16 with an output that is not of scale 1/32768"
+    ),
     ("", "Concat"): Operator(build_concat, ("concat",)),
     ("", "Pad"): Operator(build_pad, ("pad",), "modes other than constant; more than four axes; negative amounts"),
     ("", "Relu"): Operator(build_activation, ("requantize",)),

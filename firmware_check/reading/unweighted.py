@@ -6,8 +6,9 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from firmware_check import softmax_s16
 from firmware_check.numbers import quantize_multiplier, softmax_constants
-from firmware_check.program import Step
+from firmware_check.program import Array, Step
 from firmware_check.reading.constants import BITS
 from firmware_check.reading.sink import clip_limits, like, sink_of
 from firmware_check.reading.unsupported import Unsupported
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import KernelCall
 
 _LARGEST_U16 = 0xFFFF
-_SOFTMAX_OUTPUT = (1 / 256, -128)
+_SOFTMAX_OUTPUT = {8: (1 / 256, -128, "1/256 and -128"), 16: (softmax_s16.OUTPUT_SCALE, 0, "1/32768 and 0")}
+"""Bits to the scale and the zero-point of the output of CMSIS-NN's softmax, and both in words."""
 
 
 def build_pool(builder: Builder, node: Node) -> None:
@@ -70,17 +72,26 @@ def build_softmax(builder: Builder, node: Node) -> None:
     source = builder.ordered(node, source, order)
     sink = sink_of(builder, node)
     q = sink.quantization
-    exact = abs(q.scale - _SOFTMAX_OUTPUT[0]) < 1e-9 and q.zero_point == _SOFTMAX_OUTPUT[1]
-    reason = "" if exact else f"its output has scale {q.scale:.6g} and zero-point {q.zero_point}, not 1/256 and -128"
+    scale, zero_point, words = _SOFTMAX_OUTPUT[q.bits]
+    exact = abs(q.scale - scale) < 1e-6 * scale and q.zero_point == zero_point
+    reason = "" if exact else f"its output has scale {q.scale:.6g} and zero-point {q.zero_point}, not {words}"
     row = source.shape[axis]
-    constants = softmax_constants(source.quantization.scale)
+    constants, tables = _softmax(source.quantization)
     numbers = {"limits": sink.limits, "rows": source.count // row, "row": row, "constants": constants}
     layer = builder.layers.get(node.index)
     step = Step(
         node.label, node.op_type, "softmax", (source,), like(builder, node, sink, source),
-        layer.call if layer else None, "", (), numbers, reason,
+        layer.call if layer else None, "", tables, numbers, reason,
     )  # fmt: skip
     builder.add(step)
+
+
+def _softmax(source: Quantization) -> tuple[object, tuple[Array, ...]]:
+    """What the softmax of an input needs to know of its scale, and the tables of int16."""
+    if source.bits == 8:
+        return softmax_constants(source.scale), ()
+    tables = {"exponentials": softmax_s16.exponentials(), "reciprocals": softmax_s16.reciprocals()}
+    return softmax_s16.multiplier(source.scale), tuple(Array(name, "int16_t", each) for name, each in tables.items())
 
 
 def build_concat(builder: Builder, node: Node) -> None:

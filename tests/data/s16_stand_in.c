@@ -258,3 +258,38 @@ arm_cmsis_nn_status arm_elementwise_mul_s16(const int16_t *input_1_vect, const i
     }
     return ARM_CMSIS_NN_SUCCESS;
 }
+
+/* A curve at a place between -32768 and 32767, by its 513 samples and straight lines between them. */
+static int32_t looked_up(const int16_t *samples, int32_t place)
+{
+    const int16_t *from = samples + 256 + (place >> 7);
+    return from[0] + (((from[1] - from[0]) * (place & 127) + 64) >> 7);
+}
+
+arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows, const int32_t row_size,
+                                    const int32_t mult, const int32_t shift,
+                                    const cmsis_nn_softmax_lut_s16 *softmax_params, int16_t *output)
+{
+    for (int32_t row = 0; row < num_rows; row++, input += row_size, output += row_size)
+    {
+        int32_t largest = input[0], sum = 0;
+        for (int32_t c = 1; c < row_size; c++)
+        {
+            largest = input[c] > largest ? input[c] : largest;
+        }
+        for (int32_t c = 0; c < row_size; c++)
+        {
+            const int32_t place = INT16_MAX + narrow(input[c] - largest, mult, shift);
+            output[c] = (int16_t)looked_up(softmax_params->exp_lut, place < INT16_MIN ? INT16_MIN : place);
+            sum += output[c];
+        }
+        const int32_t headroom = __builtin_clz((uint32_t)sum);
+        const int32_t place = (((sum << (headroom - 1)) + (1 << 13)) >> 14) - 98304; /* the sum from 1 to 2 */
+        const int32_t inverse = looked_up(softmax_params->one_by_one_lut, place > INT16_MAX ? INT16_MAX : place);
+        for (int32_t c = 0; c < row_size; c++)
+        {
+            output[c] = (int16_t)((((output[c] * inverse) >> (30 - headroom)) + 1) >> 1);
+        }
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}
