@@ -222,6 +222,24 @@ def test_sums_whose_bias_elsewhere_took_up_constants_are_not_compared() -> None:
     assert {"first_0", "sum_0"} <= set(correspondence(end))
 
 
+@pytest.mark.parametrize("shaped", ["Reshape", "ConstantOfShape"])
+def test_numbers_of_channels_that_a_model_asks_for_may_change(shaped: str) -> None:
+    build = Builder()
+    data = build.op("Relu", build.conv(build.input("x", 1, 3, 4, 4), 3, 6, name="first"))
+    asked = build.op("Shape", data)
+    if shaped == "Reshape":
+        sizes = build.op("Slice", asked, build.ints(0), build.ints(2), build.ints(0))
+        data = build.op("Reshape", data, build.op("Concat", sizes, build.ints(4, 4), axis=0))
+    else:
+        data = build.op("Add", data, build.op("ConstantOfShape", asked))
+    before = case(build.model(build.conv(data, 6, 2, name="last")))
+    end = state_of(before).changed(before.plan({"first_0": (*range(6), None, None)}))
+    same = correspondence(end)
+    assert "shape2_0" not in same
+    assert "first_0" in same
+    assert before.proof(end.model, same=same).equal
+
+
 def test_a_model_that_quantizes_is_compared_in_integers() -> None:
     before = case(qdq_model(bias=True))
     leaf = next(one for one in before.dimensions.classes if one.freedom is not Freedom.LOCKED)

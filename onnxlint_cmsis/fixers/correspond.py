@@ -42,8 +42,9 @@ def correspondence(end: State) -> dict[str, Held]:
     """What is between the inputs and outputs of the model that `end` was made from, and holds the same in both.
 
     In a model that quantizes only integers: floats between them are nothing that a fused kernel ever computes. Left
-    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes; what counts
-    for no output, since a plan may take out what only that depends on.
+    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes; numbers of
+    channels and what follows from them, as they change; what counts for no output, since a plan may take out what only
+    that depends on.
     """
     steps: list[tuple[State, Plan]] = []
     while end.source is not None:
@@ -78,8 +79,8 @@ def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
 
 
 def _computed(graph: Graph) -> Iterator[str]:
-    """Tensors of the main graph that run-time inputs decide, but for its outputs."""
-    known = derived_values(graph).union(graph.constants, graph.outputs, ("",))
+    """Tensors of the main graph that run-time inputs decide by more than their shapes, but for its outputs."""
+    known = derived_values(graph, sizes=True).union(graph.constants, graph.outputs, ("",))
     integers = any(node.op_type in QUANTIZING for node in graph.nodes)
     for node in graph.nodes:
         for name in () if node.graph else node.outputs:

@@ -165,7 +165,9 @@ def _add_bias(uses: Uses, sites: Sites, store: Store, bias: NewBias, plan: Plan)
         scales = np.array(bias.slot.scales, "<f4").view("<u4")
         scales = _moved(scales, bias, scales[:1]) if scales.size > 1 else scales.reshape(())
         domain = _domain_of_weights(uses, node.inputs[1])
-        name = store.dequantize(site, name, store.add(site.scope.graph, f"{like}_scale", "float32", scales), domain)
+        axis = 0 if scales.ndim else None
+        scale = store.add(site.scope.graph, f"{like}_scale", "float32", scales)
+        name = store.dequantize(site, name, scale, domain, axis=axis)
     connect(site.node, bias.slot.position, name)
 
 

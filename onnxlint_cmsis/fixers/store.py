@@ -72,12 +72,15 @@ class Store:
         self._names.add(name)
         return name
 
-    def dequantize(self, site: Site, values: str, scales: str, domain: str) -> str:
-        """Put a DequantizeLinear before a node; returns the name of its output."""
+    def dequantize(self, site: Site, values: str, scales: str, domain: str, *, axis: int | None) -> str:
+        """Put a DequantizeLinear before a node; returns the name of its output.
+
+        `axis` is None for a single scale: operator sets before 13 know no other and no such attribute.
+        """
         from onnx import helper
 
         made = self.fresh(f"{values}_real")
-        node = helper.make_node("DequantizeLinear", [values, scales], [made], made, domain=domain, axis=0)
+        node = helper.make_node("DequantizeLinear", [values, scales], [made], made, domain=domain, axis=axis)
         place = next(index for index, one in enumerate(site.scope.graph.node) if one is site.node)
         self._insert(site.scope.graph, place, node)
         return made

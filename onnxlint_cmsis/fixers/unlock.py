@@ -7,6 +7,7 @@ other gain, and only with --unsafe-fixes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan, UnreadableError
 from onnxlint_cmsis.fixers.state import ClassName, State
+from onnxlint_cmsis.onnx_graph.walk import all_names
 from onnxlint_cmsis.planning.answers import hazards_along
 from onnxlint_cmsis.planning.view import View, view_of
 from onnxlint_cmsis.types import Freedom
@@ -150,16 +152,21 @@ def _insert_copier(model: ModelProto, state: State, given: _Input) -> str:
     """Put a 1x1 convolution with the unit matrix behind the tensor; the name of its output."""
     from onnx import helper, numpy_helper
 
-    names = {name for node in model.graph.node for name in (*node.input, *node.output)} | set(state.graph.tensors)
-    made = next(name for number in range(len(names) + 1) if (name := f"{given.real}_padded{number or ''}") not in names)
+    made = _unused(model, f"{given.real}_padded")
     for node in model.graph.node:
         node.input[:] = [made if name == given.real else name for name in node.input]
     rank = len(state.dimensions.axes(given.name) or ())
     unit = np.eye(given.group.size, dtype=np.float32).reshape(given.group.size, -1, *[1] * (rank - 2))
-    model.graph.initializer.append(numpy_helper.from_array(unit, f"{made}/unit"))
-    copier = helper.make_node("Conv", [given.real, f"{made}/unit"], [made], f"{made}/copy")
+    model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{made}/unit")))
+    copier = helper.make_node("Conv", [given.real, model.graph.initializer[-1].name], [made], f"{made}/copy")
     model.graph.node.insert(_place(model, given.real), copier)
     return made
+
+
+def _unused(model: ModelProto, like: str) -> str:
+    """A name that nothing in the model has."""
+    names = {name for name in all_names(model) if isinstance(name, str)}
+    return next(name for number in count(1) if (name := like if number == 1 else f"{like}_{number}") not in names)
 
 
 def _place(model: ModelProto, tensor: str) -> int:
@@ -174,19 +181,19 @@ def _replace_copier(model: ModelProto, state: State, given: _Input, copier: str,
     _drop(model, copier)
     reader = next((node for node in model.graph.node if given.real in node.output), None)
     source = given.name if reader is not None else given.real
-    padded = f"{given.name}_more_channels" if reader is not None else copier
+    padded = _unused(model, f"{given.name}_more_channels") if reader is not None else copier
     rank = len(state.dimensions.axes(given.name) or ())
     pads = np.zeros(2 * rank, np.int64)
     pads[rank + 1] = more
-    model.graph.initializer.append(numpy_helper.from_array(pads, f"{padded}/pads"))
-    inputs = [source, f"{padded}/pads"]
+    model.graph.initializer.append(numpy_helper.from_array(pads, _unused(model, f"{padded}/pads")))
+    inputs = [source, model.graph.initializer[-1].name]
     if reader is not None:
         inputs += [reader.input[2]] if len(reader.input) > 2 and reader.input[2] else []
         reader.input[0] = padded
         _forget(model, given.real)
         for node in model.graph.node:
             node.input[:] = [given.real if name == copier else name for name in node.input]
-    model.graph.node.insert(0, helper.make_node("Pad", inputs, [padded], f"{padded}/pad"))
+    model.graph.node.insert(0, helper.make_node("Pad", inputs, [padded], _unused(model, f"{padded}/pad")))
     _sort_constants(model)
 
 
