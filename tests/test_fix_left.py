@@ -264,6 +264,19 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
     assert left(result) == {"row": (4, 5, "it is not proven that the outputs would stay: output `y` differs by 1")}
 
 
+def test_a_pad_behind_an_input_takes_no_name_that_the_model_has():
+    build = Builder()
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    data = build.input("x", 1, 4, 1, 32, elem_type=TensorProto.INT8)
+    step, zero = build.const(0.1, np.float32, "x_more_channels"), build.const(3, np.int8, "x_more_channels_2/pads")
+    data = build.op("DequantizeLinear", data, step, zero, name="x_more_channels_2/pad")
+    data = build.op("Conv", data, build.weights(6, 4, 1, 5), name="row", **shape)
+    model = build.model(build.conv(build.op("Relu", data), 6, 8, name="after"))
+    result = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).result
+    assert result.added == ("a Pad node gives input 'x' 1 more channels of zeros; its own cost is not counted",)
+    assert left(result) == {}
+
+
 def test_a_model_that_does_not_run_is_tried_once(monkeypatch):
     tries = []
 
@@ -327,6 +340,19 @@ def test_the_budget_is_named_for_classes_beyond_it():
     result = fixed(model, fix_budget_bytes=100).result
     assert sizes(result) == {"small": (6, 8)}
     assert left(result) == {"wide": (6, 8, "--fix-budget-bytes 100 does not allow it: 584 bytes more")}
+
+
+@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("budget", [100, 330, 700])
+def test_the_rounds_of_a_fix_have_one_budget_together(budget, weights):
+    """Classes that one round has aligned take no part in the next; what they took of the budget stays taken."""
+    build = Builder()
+    data = build.conv(build.input("x", 1, 3, 6, 6), 3, 6)
+    for _ in range(5):
+        data = build.conv(build.op("Relu", data), 6, 6)
+    result = fixed(build.model(build.conv(data, 6, 3)), fix_budget_bytes=budget, weights=weights).result
+    assert result.changed
+    assert sum(one.new_bytes - one.old_bytes for one in result.tensors) <= budget
 
 
 def test_where_no_budget_stands_in_the_way_it_is_not_named():

@@ -146,6 +146,20 @@ def test_a_dequantized_bias_gains_in_its_own_unit() -> None:
     assert arrays(after)["first_b"].tolist() == [900, 900]
 
 
+def test_a_missing_bias_before_operator_set_13_is_dequantized_without_an_axis() -> None:
+    build = Builder(opset=11)
+    step, zero = build.const(0.1, np.float32), build.const(-3, np.int8)
+    data = build.op("QuantizeLinear", build.conv(build.input("x", 1, 2, 4, 4), 2, 3, name="first"), step, zero)
+    data = build.op("DequantizeLinear", data, step, zero)
+    held = build.const(build.random.integers(-90, 90, (2, 3, 1, 1)), np.int8)
+    weights = build.op("DequantizeLinear", held, build.const(0.02, np.float32), build.const(0, np.int8))
+    before = case(build.model(build.op("Conv", data, weights, name="last")))
+    after = before.applied({"first_0": (0, 1)}, {"last": np.array([55, -3])})
+    onnx.checker.check_model(after)
+    made = next(node for node in after.graph.node if node.output[0] == after.graph.node[-1].input[2])
+    assert (made.op_type, list(made.attribute)) == ("DequantizeLinear", [])
+
+
 def test_a_missing_bias_of_a_qdq_layer_is_dequantized_too() -> None:
     before = case(qdq_model(bias=False))
     after = before.applied({"first_0": (0, 2)}, {"last": np.array([55, -3])})

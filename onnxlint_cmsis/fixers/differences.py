@@ -62,15 +62,16 @@ def tensor_changes(before: State, after: State) -> Iterator[TensorChange]:
     old, new = before.graph.constants, after.graph.constants
     for name, constant in old.items():
         if name not in new:
-            yield TensorChange(name, constant.shape, None, _bytes(constant), 0)
+            yield TensorChange(name, constant.shape, None, bytes_of(constant), 0)
         elif constant.shape != new[name].shape:
-            yield TensorChange(name, constant.shape, new[name].shape, _bytes(constant), _bytes(new[name]))
+            yield TensorChange(name, constant.shape, new[name].shape, bytes_of(constant), bytes_of(new[name]))
     for name, constant in new.items():
         if name not in old:
-            yield TensorChange(name, None, constant.shape, 0, _bytes(constant))
+            yield TensorChange(name, None, constant.shape, 0, bytes_of(constant))
 
 
-def _bytes(constant: Constant) -> int:
+def bytes_of(constant: Constant) -> int:
+    """Bytes that the elements of a constant take in a file."""
     elements = 1
     for size in constant.shape:
         elements *= size

@@ -31,10 +31,6 @@ LOSSY = ["WeightBiasQuantization"]
 """Optimisers of the default level that compute something else than the file says: this one quantizes float weights
 between DequantizeLinear and QuantizeLinear by their largest element, which a lane that does nothing may hold."""
 
-EXACT = {"session.qdq_matmulnbits_accuracy_level": "1"}
-"""Options of the default level: a MatMul of floats and dequantized weights becomes a MatMulNBits, which at its own
-accuracy level, 4, quantizes the floats by their largest element; level 1 leaves them as they are."""
-
 
 class RuntimeRefusalError(Exception):
     """ONNX Runtime does not take or run the model; the text is its first line."""
@@ -64,8 +60,6 @@ class Session:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.use_deterministic_compute = True
         options.log_severity_level = 4
-        for key, value in EXACT.items():
-            options.add_session_config_entry(key, value)
         try:
             self._session = onnxruntime.InferenceSession(
                 model, options, providers=["CPUExecutionProvider"], disabled_optimizers=LOSSY

@@ -126,12 +126,29 @@ class State:
         refusals, read = dict(self.refusals), reader(self.data, self.path)
         accepted: list[Finding] = []
         while True:
-            found = survey(facts, self.request.options, read, refusals, disproved)
+            found = survey(facts, self._options(), read, refusals, disproved)
             groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
             more = {group.id: reason for group in groups if (reason := self._unasked(found, group, accepted))}
             if not more:
                 return found._replace(accepted=tuple(accepted))
             refusals |= more
+
+    def _options(self) -> FixOptions:
+        """What is asked for, less what earlier rounds took of the budget where no look at the weights tells it."""
+        options = self.request.options
+        if options.budget is None or options.weights or self.source is None:
+            return options
+        first = self
+        while first.source is not None:
+            first = first.source[0]
+        return options._replace(budget=max(0, options.budget - (self._stored - first._stored)))
+
+    @cached_property
+    def _stored(self) -> int:
+        """Bytes of the constants that the file stores."""
+        from onnxlint_cmsis.fixers.differences import bytes_of
+
+        return sum(map(bytes_of, self.graph.constants.values()))
 
     def _unasked(self, found: Survey, group: DimensionClass, accepted: list[Finding]) -> str:
         """Why a class may not get its new size; empty where it may. Adds the finding that it has and keeps."""

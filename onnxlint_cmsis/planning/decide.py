@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
-from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses
+from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses, stored_constants
 from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.options import FixOptions
 from onnxlint_cmsis.planning.policies import POLICIES
@@ -55,8 +55,9 @@ def decide(
     misses = misses_in(view, prices) if options.policy == "route" else no_misses
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = Problem(domains, factors)
-    choice = _Choice(problem, hazardous_classes(view, prices), Layout(len(prices.targets)), options)
-    return choice.decision(0 if options.budget is None else _spent(problem, live))
+    layout = Layout(len(prices.targets))
+    choice = _Choice(problem, hazardous_classes(view, prices), layout, options)
+    return choice.decision(0 if options.budget is None else _spent(view, layout, movable, live))
 
 
 def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
@@ -68,12 +69,18 @@ def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, Dimensi
     }
 
 
-def _spent(problem: Problem, live: Mapping[int, int]) -> int:
-    """Bytes that the constants have more than with live lanes alone, so that what an earlier fix added counts again."""
-    layout_bytes = -1  # the last measure
-    least = {leaf: min(live.get(leaf, sizes[0]), sizes[0]) for leaf, sizes in problem.domains.items()}
+def _spent(view: View, layout: Layout, movable: Mapping[int, DimensionClass], live: Mapping[int, int]) -> int:
+    """Bytes that the constants have more than with live lanes alone, so that what an earlier fix added counts again.
+
+    Of all classes that may change, also of those that have no other size to take.
+    """
+    domains: dict[int, tuple[int, ...]] = {
+        leaf: (group.size, live[leaf]) for leaf, group in movable.items() if leaf in live
+    }
+    problem = Problem(domains, tuple(stored_constants(view, layout, domains)))
+    least: Sizes = {leaf: live[leaf] for leaf in domains}
     have, bare = problem.totals(problem.present), problem.totals(least)
-    return have[layout_bytes] - bare[layout_bytes] if have else 0
+    return layout.read(have).bytes - layout.read(bare).bytes if have else 0
 
 
 class _Choice:

@@ -36,7 +36,7 @@ def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses:
     return (
         *(layer_factor(site, prices, domains, align, misses) for site in view.sites),
         *(_fixed(prices.of(layer.call), layout) for layer in view.others),
-        *_constants(view, layout, domains),
+        *stored_constants(view, layout, domains),
         *blind_factors(view, layout, domains),
     )
 
@@ -123,7 +123,7 @@ def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
     return Factor({}, lambda _candidates: np.array(row, dtype=np.int64))
 
 
-def _constants(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]:
+def stored_constants(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]:
     """Bytes of each stored constant along a class that may change."""
     for name, constant in view.graph.constants.items():
         axes = view.dimensions.axes(name) or ()
