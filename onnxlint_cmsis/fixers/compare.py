@@ -63,11 +63,12 @@ class Spread:
             else:
                 self._floats = False
 
-    def fault(self, tolerance: float) -> str:
-        """What is wrong, as the rest of a sentence; empty where the values agree."""
-        if self.largest > 0 and not self._floats:
-            return f"differs by {self.largest:g}; it has to be the same bit for bit"
-        if self.relative > tolerance:
+    def fault(self, tolerance: float, steps: int = 0) -> str:
+        """What is wrong, as the rest of a sentence; empty where floats and integers are as close as allowed."""
+        if self.largest > steps and not self._floats:
+            allowed = f"allowed is {steps}" if steps else "it has to be the same bit for bit"
+            return f"differs by {self.largest:g}; {allowed}"
+        if self._floats and self.relative > tolerance:
             share = f"{self.relative:.2g} of its range; allowed is {tolerance:g}"
             return f"differs by {self.largest:.3g}, {share}"
         return ""

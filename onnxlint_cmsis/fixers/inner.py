@@ -35,8 +35,14 @@ class Inner(NamedTuple):
     """Tensors that were compared."""
 
 
-def compare_inner(old: ModelProto, new: ModelProto, same: Correspondence, level: Level, feeds: Iterable[Feed]) -> Inner:
-    """Compare the tensors of a correspondence that both models make. Raises RuntimeRefusalError."""
+def compare_inner(  # noqa: PLR0913
+    old: ModelProto, new: ModelProto, same: Correspondence, level: Level, feeds: Iterable[Feed], *, steps: int
+) -> Inner:
+    """Compare the tensors of a correspondence that both models make. Raises RuntimeRefusalError.
+
+    Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round what
+    lies between two integers the other way.
+    """
     names = [name for name in same if name in _made(old) & _made(new)]
     if not names:
         return Inner("", 0)
@@ -47,7 +53,7 @@ def compare_inner(old: ModelProto, new: ModelProto, same: Correspondence, level:
             chosen = names[first : first + TOGETHER]
             for name, one, other in _values(sessions, feed, chosen, same):
                 spreads.setdefault(name, Spread()).add(one, other)
-    faults = ((name, spread.fault(TOLERANCE)) for name, spread in spreads.items())
+    faults = ((name, spread.fault(TOLERANCE, steps)) for name, spread in spreads.items())
     reason = next((f"inner tensor `{name}` {fault}" for name, fault in faults if fault), "")
     return Inner(reason, len(spreads))
 

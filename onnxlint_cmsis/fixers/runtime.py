@@ -22,14 +22,19 @@ class Level(str, Enum):
     """Graph optimisation of ONNX Runtime."""
 
     DEFAULT = "ORT_ENABLE_ALL"
-    """What runs unless someone asks for less; Q/DQ around a layer become one integer kernel."""
+    """Every optimiser that computes what the file says; Q/DQ around a layer become one integer kernel."""
     NONE = "ORT_DISABLE_ALL"
     """Every node as the file says; a layer between DequantizeLinear and QuantizeLinear computes in float."""
+    SHIPPED = "ORT_ENABLE_ALL as it is shipped"
+    """What runs unless someone asks for less: with the optimisers that compute something else than the file says."""
 
 
 LOSSY = ["WeightBiasQuantization"]
-"""Optimisers of the default level that compute something else than the file says: this one quantizes float weights
-between DequantizeLinear and QuantizeLinear by their largest element, which a lane that does nothing may hold."""
+"""Optimisers that compute something else than the file says: this one quantizes float weights between DequantizeLinear
+and QuantizeLinear by their largest element, which a lane that does nothing may hold."""
+EXACT = {"session.qdq_matmulnbits_accuracy_level": "1"}
+"""Options by which kernels compute what the file says: a MatMul of floats and dequantized weights becomes a
+MatMulNBits, which at the level it is shipped with, 4, quantizes the floats by their largest element."""
 
 
 class RuntimeRefusalError(Exception):
@@ -56,13 +61,16 @@ class Session:
     def __init__(self, model: bytes, level: Level) -> None:
         onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value)
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value.split()[0])
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.use_deterministic_compute = True
         options.log_severity_level = 4
+        lossy = [] if level is Level.SHIPPED else LOSSY
+        for key, value in {} if level is Level.SHIPPED else EXACT.items():
+            options.add_session_config_entry(key, value)
         try:
             self._session = onnxruntime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"], disabled_optimizers=LOSSY
+                model, options, providers=["CPUExecutionProvider"], disabled_optimizers=lossy
             )
         except Exception as error:  # onnxruntime's own exceptions have no common base
             raise RuntimeRefusalError(_first_line(error)) from None

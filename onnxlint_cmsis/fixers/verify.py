@@ -1,9 +1,10 @@
 """Prove that two models compute the same, and look at values inside one.
 
-The default level of ONNX Runtime decides, since it is what people run: there, Q/DQ around a layer become an integer
-kernel, and integers have to agree bit for bit. With optimisation off they have to as well, unless the model quantizes
-what it computed in float: a sum of floats taken in another order differs in its last bit, and a value on the border
-between two steps may then go the other way, which says nothing about the integers that a device computes.
+The default level of ONNX Runtime decides: there, Q/DQ around a layer become an integer kernel, and integers have to
+agree bit for bit, with the optimisers that compute something else than the file says and without. With optimisation
+off they have to as well, unless the model quantizes what it computed in float: a sum of floats taken in another order
+differs in its last bit, and a value on the border between two steps may then go the other way, which says nothing about
+the integers that a device computes.
 """
 
 from __future__ import annotations
@@ -133,9 +134,7 @@ def _outputs(runner: Runner, new: bytes, count: int) -> Proof:
     """Outputs of both models on the same inputs, at every level that says something."""
     tried = 0
     differences: tuple[Difference, ...] = ()
-    for level in (Level.DEFAULT, Level.NONE):
-        if level is Level.NONE and _quantizes_floats(runner.model):
-            continue
+    for level in _levels(runner.model):
         try:
             found = runner.compared(new, count, level)
         except RuntimeRefusalError as error:
@@ -147,12 +146,20 @@ def _outputs(runner: Runner, new: bytes, count: int) -> Proof:
     return Proof(True, "", True, differences, tried)
 
 
+def _levels(model: ModelProto) -> list[Level]:
+    """Levels that say something: optimisers that change what is computed look for DequantizeLinear."""
+    found = [Level.DEFAULT] if _quantizes_floats(model) else [Level.DEFAULT, Level.NONE]
+    dequantizes = any(node.op_type == "DequantizeLinear" for node in all_nodes(model))
+    return [*found, Level.SHIPPED] if dequantizes else found
+
+
 def _inside(runner: Runner, new: bytes, same: Correspondence, proof: Proof) -> Proof:
     """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
-    level = Level.DEFAULT if _quantizes_floats(runner.model) else Level.NONE
+    quantizes = _quantizes_floats(runner.model)
+    level = Level.DEFAULT if quantizes else Level.NONE
     other = type(runner.model).FromString(new)
     try:
-        found = compare_inner(runner.model, other, same, level, map(runner.feed, INNER))
+        found = compare_inner(runner.model, other, same, level, map(runner.feed, INNER), steps=int(quantizes))
     except RuntimeRefusalError as error:
         return proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}")
     reason = f"{found.reason} ({level.value})" if found.reason else ""
