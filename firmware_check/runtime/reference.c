@@ -219,12 +219,13 @@ int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, i
     return 0;
 }
 
-int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
-                  int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output)
+int32_t plain_add(const plain_rescale *sum, const plain_operand *first, const plain_operand *second, uint32_t count,
+                  const int8_t *one, const int8_t *other, int8_t *output)
 {
     for (uint32_t i = 0; i < count; i++)
     {
-        const float real = (float)(one[i] + one_offset) * one_scale + (float)(other[i] + other_offset) * other_scale;
+        const float real = (float)(one[i] + first->offset) * first->scale +
+                           (float)(other[i] + second->offset) * second->scale;
         output[i] = (int8_t)clamp(llrintf(real) + sum->output_offset, sum->lowest, sum->highest);
     }
     return 0;

@@ -26,6 +26,12 @@ typedef struct
     int32_t input_offset, multiplier, shift, output_offset, lowest, highest;
 } plain_rescale;
 
+typedef struct
+{
+    int32_t offset;
+    float scale; /* in units of the output's */
+} plain_operand;
+
 /* An average divides by the inputs in the window, or by all its places, padding among them. */
 typedef enum
 {
@@ -47,9 +53,8 @@ int32_t plain_requantize(const plain_rescale *q, uint32_t count, const int8_t *i
 int32_t plain_requantize_s16(const plain_rescale *q, uint32_t count, const int16_t *input, int16_t *output);
 /* table[0] to table[127] for 0 to 127, then for -128 to -1 */
 int32_t plain_lookup(const int8_t *table, uint32_t count, const int8_t *input, int8_t *output);
-/* scales in units of the output's */
-int32_t plain_add(const plain_rescale *sum, float one_scale, int32_t one_offset, float other_scale,
-                  int32_t other_offset, uint32_t count, const int8_t *one, const int8_t *other, int8_t *output);
+int32_t plain_add(const plain_rescale *sum, const plain_operand *first, const plain_operand *second, uint32_t count,
+                  const int8_t *one, const int8_t *other, int8_t *output);
 int32_t plain_mul(const plain_rescale *product, int32_t other_offset, uint32_t count, const int8_t *one,
                   const int8_t *other, int8_t *output);
 int32_t plain_softmax(int32_t rows, int32_t size, float scale, float output_scale, int32_t output_offset,
