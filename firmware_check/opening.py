@@ -11,6 +11,7 @@ import onnx
 
 from firmware_check.errors import FirmwareError
 from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
+from firmware_check.operators import refuse_unknown
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
 from firmware_check.reference import Reference
@@ -69,6 +70,7 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> M
 def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
+    refuse_unknown(model)
     quantized = is_float(model)
     source = path
     if quantized:
