@@ -20,7 +20,7 @@ import numpy as np
 
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
-from firmware_check.cli import count, seconds
+from firmware_check.cli import Ended, count, ended_by_signals, seconds
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
 from firmware_check.opening import Model, Options, open_model
@@ -34,16 +34,24 @@ POINTS = 0.5
 
 
 def main() -> int:
-    """Print the three accuracies."""
+    """Print the three accuracies; 2 where a signal ends it."""
     args = _arguments()
     try:
-        images = read_idx(args.images_file).astype(np.float32)[:, None] / args.divide
-        labels = read_idx(args.labels_file)[: args.images]
-        with tempfile.TemporaryDirectory() as name:
-            found = accuracies(args, images, labels, Path(name))
+        with ended_by_signals():
+            return _main(args)
     except FirmwareError as error:
-        print(error, file=sys.stderr)
-        return 2
+        said = str(error)
+    except Ended as end:
+        said = f"ended by {end}"
+    print(said, file=sys.stderr)
+    return 2
+
+
+def _main(args: argparse.Namespace) -> int:
+    images = read_idx(args.images_file).astype(np.float32)[:, None] / args.divide
+    labels = read_idx(args.labels_file)[: args.images]
+    with tempfile.TemporaryDirectory(prefix="mnist_firmware-") as name:
+        found = accuracies(args, images, labels, Path(name))
     for what, accuracy in found.items():
         print(f"{what:24} {100 * accuracy:6.2f} % of {len(labels)} images")
     return int(100 * (found["ONNX Runtime, float"] - found[f"{args.target}, int8"]) > POINTS)

@@ -50,6 +50,33 @@ def test_nothing_is_left_running_after_a_signal(name: str, tmp_path: Path) -> No
         assert not list(tmp_path.glob("firmware_check-*"))
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="lists processes through /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -> None:
+    import numpy as np
+
+    for file, shape in (("images", (120, 4, 4)), ("labels", (120,))):
+        head = bytes([0, 0, 8, len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
+        (tmp_path / file).write_bytes(head + bytes(int(np.prod(shape))))
+    weights = models.with_biases({"w": models.filters(4, 1, 2, 2)})
+    model = models.save(tmp_path, "one", [models.conv("x", "w", "y")], ([1, 1, 4, 4], [1, 4, 3, 3]), weights)
+    folder = tmp_path / "passing"
+    folder.mkdir()
+    library = broken_library(tmp_path, ENDLESS)
+    files = [str(tmp_path / file) for file in ("images", "labels")]
+    process = subprocess.Popen(
+        [sys.executable, "scripts/mnist_firmware.py", model, *files, "--images", "20", "--cmsis-nn", str(library)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert waited(lambda: bool(emulators(folder)))
+    process.send_signal(getattr(signal, name))
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (2, f"ended by {name}\n")
+    assert waited(lambda: not emulators(folder))
+    assert not list(folder.iterdir())
+
+
 def emulators(folder: Path) -> list[str]:
     """QEMU's processes whose image lies in the folder."""
     return [line for line in running(str(folder)) if line.split("\0")[0].endswith("qemu-system-arm")]
