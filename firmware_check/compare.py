@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from firmware_check.reference import Arrays
     from firmware_check.verdict import Differences, LayerVerdict
 
+Made = tuple[str, bool, int]
+"""What a layer makes: the tensor before its QuantizeLinear, whether the layer only moves it, and for which time."""
+
 NOISE = 80
 """Instructions by which two measurements of the same work may differ: one count of SysTick at either end."""
 
@@ -25,7 +29,7 @@ class Pair:
     """One layer before and after; None where the other model has no such layer."""
 
     label: str
-    """ONNX node."""
+    """ONNX node, as the model that has the layer names it; the one before where both have it."""
     before: LayerVerdict | None
     """In the model that was given."""
     after: LayerVerdict | None
@@ -72,7 +76,7 @@ def compare_checks(
     before, after = checks
     on_device = not (before.per_layer or after.per_layer)
     outputs = _device_outputs(before, after) if on_device else _host_outputs(models, inputs)
-    pairs = _pairs(before, after)
+    pairs = _pairs((models[0], before), (models[1], after))
     found = [
         Disagreement(
             "FWC005", f"output {number}: {each.count} of {each.total} integers changed, by up to {each.largest}"
@@ -117,12 +121,26 @@ def _exactly(one: np.ndarray, other: np.ndarray) -> Differences:
     return compare(one, other)
 
 
-def _pairs(before: Check, after: Check) -> tuple[Pair, ...]:
-    """Layers by name, in the order of the model before; those that only one has stand alone."""
-    others = {layer.label: layer for layer in after.layers}
-    labels = {layer.label for layer in before.layers}
-    pairs = [Pair(layer.label, layer, others.get(layer.label)) for layer in before.layers]
-    return (*pairs, *(Pair(layer.label, None, layer) for layer in after.layers if layer.label not in labels))
+def _pairs(before: tuple[Model, Check], after: tuple[Model, Check]) -> tuple[Pair, ...]:
+    """Layers by what they make, in the order of the model before; those that only one has stand alone."""
+    ours, others = _made(*before), _made(*after)
+    pairs = [Pair(layer.label, layer, others.get(made)) for made, layer in ours.items()]
+    return (*pairs, *(Pair(layer.label, None, layer) for made, layer in others.items() if made not in ours))
+
+
+def _made(model: Model, check: Check) -> dict[Made, LayerVerdict]:
+    """Layers by what they make; quantization keeps the name of a tensor, and leaves nodes without one numbered anew."""
+    times: Counter[tuple[str, bool]] = Counter()
+    found: dict[Made, LayerVerdict] = {}
+    for layer in check.layers:
+        producer = model.graph.producers.get(layer.tensor)
+        quantizes = producer is not None and producer.op_type == "QuantizeLinear"
+        tensor = producer.inputs[0] if producer is not None and quantizes else layer.tensor
+        made = tensor, layer.op_type == "Transpose"
+        key = (*made, times[made])
+        found[key] = layer
+        times[made] += 1
+    return found
 
 
 def _strictly(pairs: tuple[Pair, ...]) -> list[Disagreement]:

@@ -73,6 +73,8 @@ class LayerVerdict:
 
     label: str
     """ONNX node."""
+    tensor: str
+    """ONNX tensor that it makes."""
     op_type: str
     """Operator."""
     function: str
@@ -126,8 +128,9 @@ def judge(
     if step.function not in DATA_DEPENDENT:
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
-        step.label, step.op_type, step.function, step.reason, predicted, observed, traced.status, traced.scratch,
-        plain.instructions, differences, instructions, tuple(Disagreement(*each) for each in texts),
+        step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
+        traced.status, traced.scratch, plain.instructions, differences, instructions,
+        tuple(Disagreement(*each) for each in texts),
     )  # fmt: skip
 
 
