@@ -15,7 +15,7 @@ from firmware_check.observe import observe
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.run import run_image
 from firmware_check.toolchain import Sizes, symbols
-from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare, judge
+from firmware_check.verdict import TOLERANCE, Differences, Disagreement, LayerVerdict, compare, judge
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -68,6 +68,20 @@ class Check:
     def agrees(self) -> bool:
         """Whether every layer is as predicted and right."""
         return not any(layer.disagreements for layer in self.layers)
+
+
+def added_up(check: Check) -> list[str]:
+    """One sentence for each output further from ONNX Runtime's than a layer may be though every layer is right."""
+    layers = [layer.differences.largest for layer in check.layers if layer.differences]
+    if not check.agrees or len(layers) < len(check.layers):
+        return []
+    return [
+        f"output {number} differs from ONNX Runtime's by up to {found.largest} (in {found.count} of {found.total}"
+        f" elements) although no layer, given the device's own input of the first set, differs by more than"
+        f" {max(layers)}: what a layer rounds otherwise goes into those behind it and can add up"
+        for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
+        if found.largest > TOLERANCE[8 * output.itemsize]
+    ]
 
 
 def inputs_of(model: Model, seed: int, count: int) -> list[Arrays]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from firmware_check.check import added_up
 from onnxlint_cmsis.commands.layers import shortened
 from onnxlint_cmsis.commands.table import aligned
 from onnxlint_cmsis.reporters.plain import printable
@@ -165,5 +166,6 @@ def _totals(check: Check) -> str:
     lines += [
         f"output {n} differs from ONNX Runtime's in {differing(d)}" for n, d in enumerate(check.output_differences)
     ]
+    lines += added_up(check)
     lines.append(f"prediction and observation: {'agrees' if check.agrees else 'DISAGREES'}")
     return "".join(f"{line}\n" for line in lines)
