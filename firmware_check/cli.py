@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from firmware_check.boards import BOARDS, Board
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.reporters.plain import printable
+
+if TYPE_CHECKING:
+    from firmware_check.session import Session
 
 STDOUT = "-"
 AGREES, DISAGREES, COULD_NOT = 0, 1, 2
@@ -25,7 +28,7 @@ AGREES, DISAGREES, COULD_NOT = 0, 1, 2
 def main(argv: list[str]) -> int:
     """Run the check; 0 agrees, 1 disagrees, 2 could not run."""
     try:
-        with _ended_by_signals():
+        with ended_by_signals():
             return _main(argv)
     except FirmwareError as error:
         said = str(error)
@@ -51,7 +54,7 @@ class Ended(BaseException):
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Let signals end the run as an exception does, so that QEMU and the temporary folder go with it."""
 
     def end(number: int, _frame: object) -> None:
@@ -93,22 +96,39 @@ def _parser() -> argparse.ArgumentParser:
         add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
     add("--sarif-category", default="", metavar="NAME", help="of the run in SARIF, where several are uploaded")
     add("--plot", default="", metavar="FILE.svg", help="draw instructions per layer, before and after")
+    add("--keep", default="", metavar="DIR", help="keep the generated C, ELF and link map in DIR/MODEL-CPU")
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
+    from firmware_check.keep import Kept
     from firmware_check.library import open_library
     from firmware_check.opening import Options
     from firmware_check.session import Session
 
     if args.strict and not args.against:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
+    if args.plot == STDOUT:
+        raise FirmwareError("--plot draws into a file, not on standard output; name one: --plot FILE.svg")
     boards = list(dict.fromkeys(board_named(name) for name in args.target or ["cortex-m4"]))
+    paths = [path for path in (args.model, args.against) if path]
+    kept = Kept.planned(args.keep, paths, boards) if args.keep else None
     library = open_library(args.cmsis_nn)
     options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-        session = Session(library, options, Path(folder), args.timeout)
-        session.run([path for path in (args.model, args.against) if path], boards, args.per_layer, args.strict)
+        session = Session(library, options, Path(folder), args.timeout, kept)
+        session.run(paths, boards, args.per_layer, args.strict)
+    if session.checks:
+        _report(args, session)
+    for failure in session.failures:
+        print(f"firmware_check: {printable(str(failure))}", file=sys.stderr)
+    if session.failures:
+        return COULD_NOT
+    return AGREES if session.agrees else DISAGREES
+
+
+def _report(args: argparse.Namespace, session: Session) -> None:
+    """Print and write what was asked for."""
     if not any(path == STDOUT for path in (args.json, args.markdown, args.sarif)):
         print(session.text(args.trace), end="")
     written = partial(session.sarif, args.sarif_category)
@@ -117,7 +137,6 @@ def _run(args: argparse.Namespace) -> int:
             _write(path, content())
     if args.plot:
         session.plot(args.plot)
-    return AGREES if session.agrees else DISAGREES
 
 
 def _write(path: str, text: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.build import Bench
 from firmware_check.check import Check, check, inputs_of
@@ -15,19 +16,37 @@ from firmware_check.reports import data, markdown, sarif, text
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
+    from firmware_check.keep import Kept
     from firmware_check.library import Library
+    from firmware_check.reference import Arrays
+
+
+class Failure(NamedTuple):
+    """A target that the check could not run on."""
+
+    cpu: str
+    """CPU of the board."""
+    reason: str
+    """What could not be done."""
+
+    def __str__(self) -> str:
+        return f"{self.cpu}: {self.reason}"
 
 
 class Session:
     """What was checked so far."""
 
-    def __init__(self, library: Library, options: Options, folder: Path, seconds: float) -> None:
+    def __init__(
+        self, library: Library, options: Options, folder: Path, seconds: float, kept: Kept | None = None
+    ) -> None:
         self._library = library
         self._options = options
         self._folder = folder
         self._seconds = seconds
+        self._kept = kept
         self.checks: list[Check] = []
         self.comparisons: list[Comparison] = []
+        self.failures: list[Failure] = []
 
     @property
     def agrees(self) -> bool:
@@ -35,7 +54,14 @@ class Session:
         return all(each.agrees for each in self.checks) and all(each.agrees for each in self.comparisons)
 
     def run(self, paths: list[str], boards: list[Board], per_layer: bool, strict: bool) -> None:
-        """Check a model on every board; a second one with the same inputs, and hold the one against the other."""
+        """Check a model on every board; a second one with the same inputs, and hold the one against the other.
+
+        With several boards, one that the check cannot run on is a failure beside the others' reports.
+
+        Raises:
+            FirmwareError: a model cannot be firmware, or the check cannot run on the only board.
+
+        """
         models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
         if self._options.calibration and not any(model.quantized_here for model in models):
             raise FirmwareError(f"--calibration is for float models; {' and '.join(paths)}: quantized already")
@@ -43,15 +69,23 @@ class Session:
             check_interfaces(models[0], models[1])
         inputs = inputs_of(models[0], self._options.seed, self._options.runs)
         for bench in [Bench(board, self._library, self._seconds) for board in boards]:
-            found = []
-            for number, model in enumerate(models):
-                folder = self._folder / f"{bench.board.cpu}-{number}"
-                folder.mkdir()
+            try:
+                self._on_board(bench, models, inputs, per_layer, strict)
+            except FirmwareError as error:
+                if len(boards) == 1:
+                    raise
+                self.failures.append(Failure(bench.board.cpu, str(error)))
+
+    def _on_board(self, bench: Bench, models: list[Model], inputs: list[Arrays], per_layer: bool, strict: bool) -> None:
+        found = []
+        for number, model in enumerate(models):
+            folder = self._folder / f"{bench.board.cpu}-{number}"
+            folder.mkdir()
+            with self._kept.afterwards(folder, number, bench.board) if self._kept else nullcontext():
                 found.append(check(model, bench, inputs, folder, per_layer))
-            self.checks += found
-            if len(found) > 1:
-                pair, both = (models[0], models[1]), (found[0], found[1])
-                self.comparisons.append(compare_checks(pair, both, inputs, strict))
+        both = [compare_checks((models[0], models[1]), (found[0], found[1]), inputs, strict)] if found[1:] else []
+        self.checks += found
+        self.comparisons += both
 
     def _open(self, path: str, place: str) -> Model:
         folder = self._folder / place
@@ -70,16 +104,17 @@ class Session:
 
     def json(self) -> str:
         """As JSON."""
-        return json.dumps(data.report(self.checks, self.comparisons), indent=1) + "\n"
+        return json.dumps(data.report(self.checks, self.comparisons, self.failures), indent=1) + "\n"
 
     def markdown(self) -> str:
         """As Markdown: comparisons first."""
         parts = [markdown.comparison_report(each) for each in self.comparisons]
-        return "\n".join([*parts, *(markdown.check_report(each) for each in self.checks)])
+        parts += [markdown.check_report(each) for each in self.checks]
+        return "\n".join([*parts, *(markdown.failure_report(each) for each in self.failures)])
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""
-        return sarif.render(self.checks, self.comparisons, str(Path.cwd()), category)
+        return sarif.render(self.checks, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""

@@ -219,6 +219,56 @@ def test_an_error_stays_on_one_line(capsys: pytest.CaptureFixture[str], tmp_path
     assert "two\\nlines" in said(capsys, str(tmp_path / "two\nlines.onnx"))
 
 
+def test_a_plot_on_standard_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "--plot draws into a file, not on standard output" in said(capsys, models.residual(tmp_path), "--plot", "-")
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    ("domains", "text"),
+    [
+        (["shop"], "does not have Requantize of domain shop (1 node); what can be checked is the model with ONNX's own "
+                   "operators in its place"),
+        ([""], "does not have Requantize of domain ai.onnx (1 node);"),
+        (["shop", "shop", "store"], "does not have Requantize of domain shop (2 nodes), Requantize of domain store "
+                                    "(1 node); what can be checked is the model with ONNX's own operators in their"),
+    ],
+    ids=["one", "default", "several"],
+)  # fmt: skip
+def test_operators_that_onnx_runtime_does_not_have(
+    domains: list[str], text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert text in said(capsys, with_operators(tmp_path, domains))
+
+
+def with_operators(folder: Path, domains: list[str]) -> str:
+    """A convolution, then an operator of each of these domains."""
+    from onnx import helper
+
+    nodes = [models.conv("x", "w", "y0")]
+    nodes += [
+        helper.make_node("Requantize", [f"y{n}"], [f"y{n + 1}"], domain=domain) for n, domain in enumerate(domains)
+    ]
+    nodes[-1].output[0] = "y"
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    path = models.save(folder, "foreign", nodes, ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
+    model = onnx.load(path)
+    model.opset_import.extend(helper.make_opsetid(domain, 1) for domain in sorted({*domains} - {""}))
+    onnx.save(model, path)
+    return path
+
+
+def test_an_operator_that_the_model_defines_itself_is_not_foreign(tmp_path: Path) -> None:
+    from onnx import helper
+
+    from firmware_check.operators import refuse_unknown
+
+    model = onnx.load(with_operators(tmp_path, ["shop"]))
+    body = [helper.make_node("Relu", ["a"], ["b"])]
+    model.functions.append(helper.make_function("shop", "Requantize", ["a"], ["b"], body, model.opset_import))
+    refuse_unknown(model)
+
+
 @pytest.mark.parametrize("images", ["0", "-3"])
 def test_mnist_of_no_images(images: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     import mnist_firmware

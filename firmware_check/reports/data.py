@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from firmware_check.check import Check
     from firmware_check.compare import Comparison, Pair
     from firmware_check.memory import Memory
+    from firmware_check.session import Failure
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 VERSION = 1
@@ -17,12 +18,13 @@ VERSION = 1
 Data = dict[str, Any]
 
 
-def report(checks: Iterable[Check], comparisons: Iterable[Comparison]) -> Data:
+def report(checks: Iterable[Check], comparisons: Iterable[Comparison], failures: Iterable[Failure] = ()) -> Data:
     """Everything that a run found. Instructions are instructions, not cycles."""
     return {
         "version": VERSION,
         "checks": [_check(check) for check in checks],
         "comparisons": [_comparison(comparison) for comparison in comparisons],
+        "could_not_run": [{"cpu": failure.cpu, "reason": failure.reason} for failure in failures],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from firmware_check.check import added_up
 from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, sizes_of
 from onnxlint_cmsis.reporters.plain import printable
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from firmware_check.check import Check
     from firmware_check.compare import Comparison, Pair
+    from firmware_check.session import Failure
 
 
 def check_report(check: Check) -> str:
@@ -26,8 +28,13 @@ def check_report(check: Check) -> str:
     ]
     lines += [f"* {_cell(layer.label)}: plain C, {_cell(layer.reason)}" for layer in check.layers if layer.reason]
     lines += [f"* {_cell(label)}: not run, {_cell(reason)}" for label, reason in check.foreign]
-    lines += ["", *(f"* {line}" for line in memory_lines(check)), ""]
+    lines += ["", *(f"* {line}" for line in (*memory_lines(check), *added_up(check))), ""]
     return "\n".join(lines) + "\n"
+
+
+def failure_report(failure: Failure) -> str:
+    """A target that the check could not run on."""
+    return f"### {failure.cpu}: could not run\n\n* {_cell(failure.reason)}\n"
 
 
 def comparison_report(comparison: Comparison) -> str:

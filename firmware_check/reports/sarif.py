@@ -35,8 +35,10 @@ HELP = {
 """What each rule means."""
 
 
-def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str, category: str = "") -> str:
-    """The log as JSON text; paths are relative to `folder` where they are below it.
+def render(
+    checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str, category: str = "", complete: bool = True
+) -> str:
+    """The log as JSON text; paths are relative to `folder` where they are below it. `complete`: every target ran.
 
     GitHub takes one run of each category in an upload, and a later run of a category for the newer state of it.
     """
@@ -50,7 +52,7 @@ def render(checks: Sequence[Check], comparisons: Sequence[Comparison], folder: s
     root = {OUTSIDE: om.ArtifactLocation(uri=Path(Path(folder).anchor).as_uri())} if outside else None
     run = om.Run(
         tool=om.Tool(driver=driver),
-        invocations=[om.Invocation(execution_successful=True)],
+        invocations=[om.Invocation(execution_successful=complete)],
         original_uri_base_ids=root,
         results=[_result(*each, folder) for each in zip(findings, fingerprints(findings), strict=True)],
         column_kind="unicodeCodePoints",

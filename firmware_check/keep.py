@@ -1,0 +1,81 @@
+"""What the check generated and built, kept for a reader: C with our headers, linker script, ELF file, link map."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from firmware_check.emit import HERE
+from firmware_check.errors import FirmwareError
+
+if TYPE_CHECKING:
+    from firmware_check.boards import Board
+
+FILES = {"model.c": "model.c", "link.ld": "link.ld", "plain.elf": "model.elf", "plain.map": "model.map"}
+"""Files of a build to their names where they are kept; the untraced build is the one that is measured."""
+_INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Folders to keep each model's firmware in."""
+
+    root: Path
+    """Folder that the user named."""
+    names: tuple[str, ...]
+    """The models' parts of the folders' names."""
+
+    @staticmethod
+    def planned(folder: str, paths: Sequence[str], boards: Sequence[Board]) -> Kept:
+        """The folders for some models on some boards; FirmwareError where one of them is there already."""
+        names = [Path(path).stem for path in paths]
+        if len(set(names)) < len(names):
+            names[1] += "-against"
+        kept = Kept(Path(folder), tuple(names))
+        if kept.root.exists() and not kept.root.is_dir():
+            raise FirmwareError(f"--keep {folder}: it is a file; a folder is expected")
+        for place in (kept.place(number, board) for number in range(len(names)) for board in boards):
+            if place.exists():
+                raise FirmwareError(f"--keep {folder}: {place} is there already and is not overwritten")
+        return kept
+
+    def place(self, number: int, board: Board) -> Path:
+        """Folder of one model on one board."""
+        return self.root / f"{self.names[number]}-{board.cpu}"
+
+    @contextmanager
+    def afterwards(self, built: Path, number: int, board: Board) -> Iterator[None]:
+        """Keep what was built in a folder, also where it then does not link or run."""
+        try:
+            yield
+        finally:
+            self._keep(built, self.place(number, board))
+
+    def _keep(self, built: Path, place: Path) -> None:
+        """All builds in a folder: its own, or those of layers that ran alone."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".keep-", dir=self.root) as passing:
+                whole = Path(passing) / "whole"
+                for source in built.rglob("model.c"):
+                    _copy(source.parent, whole / source.parent.relative_to(built))
+                if whole.is_dir():
+                    whole.rename(place)  # in one step: a folder that is there is whole
+        except OSError as error:
+            raise FirmwareError(f"--keep {self.root}: {error.strerror}") from None
+
+
+def _copy(built: Path, place: Path) -> None:
+    place.mkdir(parents=True)
+    for name, kept_as in FILES.items():
+        if (built / name).is_file():
+            shutil.copyfile(built / name, place / kept_as)
+    for name in _INCLUDE.findall((built / "model.c").read_text(encoding="utf-8")):
+        if (HERE / "runtime" / name).is_file():  # the others are CMSIS-NN's
+            shutil.copyfile(HERE / "runtime" / name, place / name)
