@@ -80,7 +80,7 @@ def added_up(check: Check) -> list[str]:
         f" elements) although no layer, given the device's own input of the first set, differs by more than"
         f" {max(layers)}: what a layer rounds otherwise goes into those behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
-        if found.largest > TOLERANCE[8 * output.itemsize]
+        if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]
 
 

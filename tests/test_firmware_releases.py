@@ -158,14 +158,18 @@ def test_generated_c_fits_the_signatures_of_the_release(release: str, tmp_path: 
 
 @pytest.mark.parametrize("release", ["4.0.0", "main"])
 def test_every_number_of_a_generated_call_has_a_name(release: str, tmp_path: Path) -> None:
-    """By a variable, a field or a comment: calls of plain C, of element-wise functions, of pad and concatenation."""
+    """By a variable, a field or a comment: calls of plain C, of element-wise functions, pad, concatenation, softmax."""
     library = Stub(release)
     calls = []
     for make in (every_form, more.beside, more.branches):
         model = open_model(make(tmp_path), library, Options({}), Path(mkdtemp(dir=tmp_path)))  # type: ignore[arg-type]
         text = model_source(model.program, plan(model.program), BOARDS[-1], library, "t")  # type: ignore[arg-type]
-        calls += re.findall(r"(?:plain|arm_elementwise|arm_pad|arm_concatenation)_\w+\([^;]*;", text)
-    assert {"plain_lookup", "plain_move", "arm_elementwise_add_s8"} <= {call.split("(")[0] for call in calls}
+        calls += re.findall(
+            r"(?:plain|arm_elementwise|arm_pad|arm_concatenation)_\w+\([^;]*;|arm_softmax_s8\([^)]*\)", text
+        )
+    assert {"plain_lookup", "plain_move", "arm_elementwise_add_s8", "arm_softmax_s8"} <= {
+        call.split("(")[0] for call in calls
+    }
     for call in calls:
         assert not re.search(r"[(,]\s*-?\d[\d.]*f?\s*[,)]", call), call
 
