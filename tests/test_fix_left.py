@@ -378,3 +378,45 @@ def test_a_fix_that_lacks_sizes_says_how_to_give_them():
     shapes = {"x": [1, 4, 8, 8]}
     assert fixed(model("H", "W"), fix_policy="faster", input_shapes=shapes).result.changed
     assert "--input-shape" not in fixed(model(8, 8), fix_policy="faster", min_gain=99).result.reason
+
+
+def wrong_row(elem_type=TensorProto.FLOAT):
+    """A 1x5 layer of stride 2 behind an input of four channels, wrong on Cortex-M55, and a Constant node after it."""
+    build = Builder()
+    data = build.input("x", 1, 4, 1, 32, elem_type=elem_type)
+    if elem_type != TensorProto.FLOAT:
+        zero = numpy_helper.from_array(np.array(3, np.int8))
+        build.nodes.append(helper.make_node("Constant", [], ["zero"], value=zero))
+        data = build.op("DequantizeLinear", data, build.const(0.1, np.float32), "zero")
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    data = build.op("Conv", build.op("Sigmoid", data), build.weights(8, 4, 1, 5), name="row", **shape)
+    half = numpy_helper.from_array(np.array(0.5, np.float32))
+    build.nodes.append(helper.make_node("Constant", [], ["half"], value=half))
+    return build.model(build.op("Mul", data, "half"))
+
+
+PAD_BYTES = 2 * 4 * 8 + 8 * 5 * 4
+"""What a Pad of one channel takes: its own padding, and a column of the weights."""
+
+
+@pytest.mark.parametrize("spare", [-1, 0])
+def test_a_pad_behind_an_input_counts_against_the_budget(spare):
+    budget = PAD_BYTES + spare
+    result = fixed(wrong_row(), targets=["cortex-m55"], unsafe_fixes=True, fix_budget_bytes=budget).result
+    reason = f"--fix-budget-bytes {budget} does not allow it: {PAD_BYTES} bytes more"
+    assert result.changed == (spare == 0)
+    assert bool(result.added) == (spare == 0)
+    assert left(result) == ({} if spare == 0 else {"row": (4, 5, reason)})
+    assert result.reason == ("" if spare == 0 else reason)
+
+
+@pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
+def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(elem_type):
+    model = wrong_row(elem_type)
+    new = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).model
+    nodes = list(onnx.ModelProto.FromString(new).graph.node)
+    pad = next(place for place, node in enumerate(nodes) if node.op_type == "Pad")
+    assert nodes[pad].output[0] in nodes[pad + 1].input
+    assert [node.name or node.output[0] for node in nodes if node.op_type != "Pad"] == [
+        node.name or node.output[0] for node in model.graph.node
+    ]

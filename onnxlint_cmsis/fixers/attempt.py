@@ -37,6 +37,8 @@ class Attempt(NamedTuple):
     """The new model; the same as `start` where nothing changes."""
     added: Mapping[ClassName, str] = {}
     """Inputs behind which a Pad was added, with what that is as a clause."""
+    unpadded: Mapping[ClassName, str] = {}
+    """Inputs behind which a Pad would help but does not go into the budget, with that as a clause."""
     proof: Proof | None = None
     """The proof; None where nothing changes or the plan could not be applied."""
     trouble: str = ""
@@ -59,12 +61,12 @@ def attempt(start: State) -> Attempt:
     """Work out a fix and prove it."""
     first = _surveyed(start)
     try:
-        end, added = _worked_out(start, first)
+        end, added, unpadded = _worked_out(start, first)
     except _ClassesError as error:
         return Attempt(start, first, start, trouble=f"it cannot be changed: {error}", blamed=error.classes)
     if end is start:
-        return Attempt(start, first, start)
-    return _proven(Attempt(start, first, end, added))
+        return Attempt(start, first, start, unpadded=unpadded)
+    return _proven(Attempt(start, first, end, added, unpadded))
 
 
 def _proven(made: Attempt) -> Attempt:
@@ -93,14 +95,20 @@ def _proven(made: Attempt) -> Attempt:
     )
 
 
-def _worked_out(start: State, first: Survey) -> tuple[State, Reasons]:
-    """The new model, and what was added to it. Raises _ClassesError, UnreadableError."""
+def _worked_out(start: State, first: Survey) -> tuple[State, Reasons, Reasons]:
+    """The new model, what was added to it, and what was not for the budget. Raises _ClassesError, UnreadableError."""
     added: Reasons = {}
-    end = _settled(start, first)
-    while start.request.options.unsafe and (opened := unlocked(end)):
+    unpadded: Reasons = {}
+    budget, end = start.request.options.budget, _settled(start, first)
+    while start.request.options.unsafe and (opened := unlocked(end, unpadded)):
+        new = _settled(opened.state, _surveyed(opened.state))
+        growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored
+        if budget is not None and growth > max(0, budget - spent):
+            unpadded[opened.name] = f"--fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
+            continue
         added[opened.name] = opened.text
-        end = _settled(opened.state, _surveyed(opened.state))
-    return end, added
+        end = new
+    return end, added, unpadded
 
 
 def _settled(state: State, found: Survey) -> State:

@@ -46,7 +46,7 @@ def _fixed(start: State) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
     made, reasons = best(start)
     wished = wishes(made.first)
-    left = left_out(made, reasons, wished)
+    left = left_out(made, {**reasons, **made.unpadded}, wished)
     if made.trouble:
         return _unchanged(made, made.trouble, left)
     if made.end is made.start:

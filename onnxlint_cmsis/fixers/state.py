@@ -141,10 +141,10 @@ class State:
         first = self
         while first.source is not None:
             first = first.source[0]
-        return options._replace(budget=max(0, options.budget - (self._stored - first._stored)))
+        return options._replace(budget=max(0, options.budget - (self.stored - first.stored)))
 
     @cached_property
-    def _stored(self) -> int:
+    def stored(self) -> int:
         """Bytes of the constants that the file stores."""
         from onnxlint_cmsis.fixers.differences import bytes_of
 

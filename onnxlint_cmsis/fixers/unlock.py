@@ -6,7 +6,7 @@ other gain, and only with --unsafe-fixes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,11 +56,11 @@ class _Input(NamedTuple):
     """Tensor in float that carries it: itself, or what DequantizeLinear makes of it."""
 
 
-def unlocked(state: State) -> Unlocked | None:
+def unlocked(state: State, without: Collection[ClassName] = ()) -> Unlocked | None:
     """The model with channels added behind the first input for which that lowers the number of known hazards.
 
-    Only where a fix may act on a finding that tells of one of them, and the input is not refused. Raises
-    UnreadableError.
+    Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
+    of `without`. Raises UnreadableError.
     """
     view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
     for given in _inputs(state):
@@ -68,7 +68,8 @@ def unlocked(state: State) -> Unlocked | None:
         asked = any(state.request.fixable(state.graph, finding) for finding in found)
         more = _more(state, view, given) if asked else 0
         name = (PADDED, given.name, str(more))
-        new = _behind(state, given, more) if more and name not in state.request.refused else None
+        barred = not more or name in state.request.refused or name in without
+        new = None if barred else _behind(state, given, more)
         if new is not None:
             text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
             return Unlocked(new, name, text)
@@ -193,8 +194,8 @@ def _replace_copier(model: ModelProto, state: State, given: _Input, copier: str,
         _forget(model, given.real)
         for node in model.graph.node:
             node.input[:] = [given.real if name == copier else name for name in node.input]
-    model.graph.node.insert(0, helper.make_node("Pad", inputs, [padded], _unused(model, f"{padded}/pad")))
-    _sort_constants(model)
+    place = next(place for place, node in enumerate(model.graph.node) if padded in node.input)
+    model.graph.node.insert(place, helper.make_node("Pad", inputs, [padded], _unused(model, f"{padded}/pad")))
 
 
 def _drop(model: ModelProto, copier: str) -> None:
@@ -211,11 +212,3 @@ def _forget(model: ModelProto, tensor: str) -> None:
     """Take out what the model states of a tensor's shape."""
     for value in [value for value in model.graph.value_info if value.name == tensor]:
         model.graph.value_info.remove(value)
-
-
-def _sort_constants(model: ModelProto) -> None:
-    """Constant nodes before the Pad that may read one of them."""
-    constants = [node for node in model.graph.node if node.op_type == "Constant"]
-    others = [node for node in model.graph.node if node.op_type != "Constant"]
-    del model.graph.node[:]
-    model.graph.node.extend([*constants, *others])
