@@ -84,7 +84,8 @@ def test_a_model_and_a_link_to_it_are_fixed_once(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as on POSIX")
-def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path):
+@pytest.mark.parametrize(("jobs", "stop"), [("2", "SIGTERM"), ("1", "SIGTERM"), ("1", "SIGINT"), ("2", "SIGKILL")])
+def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path, jobs, stop):
     build = Builder()
     value = build.input("x", 1, 4, 32, 32)
     columns = 4
@@ -95,7 +96,7 @@ def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path):
     files = [tmp_path / f"m{number}.onnx" for number in range(16)]
     for file in files:
         file.write_bytes(data)
-    argv = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", "--jobs", "2", "."]
+    argv = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", "--jobs", jobs, "."]
     process = subprocess.Popen(
         [sys.executable, "-m", "onnxlint_cmsis", *argv], cwd=tmp_path, stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
@@ -104,12 +105,15 @@ def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path):
         while all(file.read_bytes() == data for file in files):
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.Signals[stop])
         process.wait(30)
         time.sleep(1)
         then = [file.read_bytes() for file in files]
-        time.sleep(5)
+        time.sleep(2)
         assert [file.read_bytes() for file in files] == then
+        assert {*tmp_path.iterdir()} == {*files}
+        if stop == "SIGKILL":  # its workers end with it, but who takes note of that is up to the system
+            return
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
     finally:

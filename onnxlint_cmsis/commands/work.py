@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.commands.workers import Ended
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.result import FixResult
     from onnxlint_cmsis.types import Finding
@@ -62,64 +61,108 @@ class Linted(NamedTuple):
 
 
 def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    """Lint every file; results come in the order of the jobs."""
-    if processes > 1 and len(jobs) > 1:
+    """Fix every file where that is asked for, and lint it; results come in the order of the jobs.
+
+    Fixing runs ONNX Runtime, which can end its process, so that is always another one.
+    """
+    if any(job.fix for job in jobs) or (processes > 1 and len(jobs) > 1):
         yield from _in_processes(jobs, min(processes, len(jobs)))
     else:
         yield from map(lint_one, jobs)
 
 
 def lint_one(job: Job) -> Linted:
-    """Fix one file where that is asked for, and lint it; an exception becomes the result's `error`."""
+    """Lint one file; an exception becomes the result's `error`."""
     from onnxlint_cmsis import engine
 
     try:
-        fixed = _fixed(job)
-        if fixed is not None and job.fix != "fix":
-            return Linted(job, fix=fixed)
         report = engine.lint_file(job.path, job.settings, job.data)
     except Exception as error:
-        import traceback
-
-        return Linted(job, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    return Linted(
-        job, report.findings, report.readable, report.notes, report.statistics, fix=fixed, skipped=report.skipped
-    )
+        return _failed(job, error)
+    return Linted(job, report.findings, report.readable, report.notes, report.statistics, skipped=report.skipped)
 
 
-def _fixed(job: Job) -> FixResult | None:
-    """What came of fixing the file; None where nothing was asked for or it is no model, which linting explains."""
-    if not job.fix:
-        return None
+def fix_one(job: Job) -> Linted:
+    """Fix one file; no result where it is no model, which linting explains. An exception becomes the `error`."""
     from onnxlint_cmsis.fixers.file import fix_file
 
-    return fix_file(job.path, job.settings, write=job.fix != "diff")
+    try:
+        return Linted(job, fix=fix_file(job.path, job.settings, write=job.fix != "diff"))
+    except Exception as error:
+        return _failed(job, error)
+
+
+def _failed(job: Job, error: Exception) -> Linted:
+    import traceback
+
+    return Linted(job, error=f"{type(error).__name__}: {error}", trace="".join(traceback.format_exception(error)))
+
+
+class _Task(NamedTuple):
+    """What is to be done next about one file."""
+
+    number: int
+    """Place among the jobs."""
+    job: Job
+    """The file."""
+    fixed: Linted | None
+    """What came of fixing it, where that is done."""
+
+    @property
+    def fixes(self) -> bool:
+        """Whether fixing it is next, not linting it."""
+        return bool(self.job.fix) and self.fixed is None
 
 
 def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+    from collections import deque
 
-    with _ended_by_signal(), ProcessPoolExecutor(processes) as pool:
-        for job, future in [(job, pool.submit(lint_one, job)) for job in jobs]:
-            try:
-                yield future.result()
-            except BrokenProcessPool:
-                yield Linted(job, error="a worker process was ended from outside; try --jobs 1")
-            except (KeyboardInterrupt, SystemExit):
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+    from onnxlint_cmsis.commands.workers import Worker, ready, team
+
+    tasks = deque(_Task(number, job, None) for number, job in enumerate(jobs))
+    busy: dict[Worker, _Task] = {}
+    finished: dict[int, Linted] = {}
+    if any(job.fix for job in jobs):
+        import onnxlint_cmsis.fixers.file  # noqa: F401 - what the results are made of: once, before processes start
+    with team(processes) as workers:
+        for number in range(len(jobs)):
+            while number not in finished:
+                for worker in workers:
+                    if tasks and worker not in busy:
+                        busy[worker] = task = tasks.popleft()
+                        worker.give(fix_one if task.fixes else lint_one, task.job)
+                for worker in ready(busy):
+                    task = busy.pop(worker)
+                    linted = _outcome(task, worker.take())
+                    if task.fixes and _to_lint(linted):
+                        tasks.appendleft(task._replace(fixed=linted))
+                    else:
+                        finished[task.number] = linted
+            yield finished.pop(number)
 
 
-@contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """Make SIGTERM end the run as Ctrl-C does, so that no worker goes on without it."""
+def _to_lint(fixed: Linted) -> bool:
+    """Whether a file that went through fixing is to be linted as well."""
+    return not fixed.error and (fixed.job.fix == "fix" or fixed.fix is None)
 
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _outcome(task: _Task, answer: Linted | Ended) -> Linted:
+    """The result of fixing, or that of linting with what came of fixing."""
+    from onnxlint_cmsis.commands.workers import Ended
+
+    fix = task.fixed.fix if task.fixed else None
+    if not isinstance(answer, Ended):
+        return answer if task.fixes else answer._replace(fix=fix)
+    if task.fixes:
+        return Linted(task.job, fix=_unproven(task.job, answer))
+    return Linted(task.job, error=f"its process ended {answer.how}", fix=fix)
+
+
+def _unproven(job: Job, ended: Ended) -> FixResult:
+    """A file whose fix took its process along."""
+    from onnxlint_cmsis.fixers.result import FixResult
+
+    reason = f"nothing is proven: its process ended {ended.how}"
+    if "onnxruntime" in ended.packages:
+        reason = f"nothing can be proven: ONNX Runtime ended its process {ended.how}"
+    return FixResult(job.settings.fix_policy, changed=False, written=False, reason=reason, failed=True)

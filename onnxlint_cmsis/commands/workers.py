@@ -1,0 +1,141 @@
+"""Processes that do one piece of work after the other, so that one which a library ends takes nothing else with it."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from onnxlint_cmsis.atomic import DEADLY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
+
+INNERMOST = re.compile(r'\(most recent call first\):\s+File "[^"]*?([^"/\\]+)[/\\](?:capi[/\\])?[^"/\\]*"')
+"""A thread's innermost call in what faulthandler writes, with the package whose Python code it is in."""
+MAX_FAULT = 65536
+"""Bytes that are read of it."""
+
+
+class Ended(NamedTuple):
+    """A process that ended in the middle of its work."""
+
+    how: str
+    """Signal or exit code, as a clause's end: `with SIGABRT`."""
+    packages: frozenset[str]
+    """Packages that its threads were calling into; empty where the signal left no time to write them down."""
+
+
+class Worker:
+    """A process, started when work is given to it, and anew where the last one ended."""
+
+    def __init__(self, context: BaseContext) -> None:
+        self._context = context
+        self._process: Any = None
+        self.answers: Connection
+        """Ready to be read when the work is done or the process ended."""
+        self._faults: Connection
+
+    def give(self, work: Callable[[Any], object], subject: object) -> None:
+        """Have something done that can be pickled; `take` has what it returns."""
+        if self._process is None:
+            self._start()
+        with contextlib.suppress(BrokenPipeError):  # a process that ended meanwhile: `take` tells
+            self.answers.send((work, subject))
+
+    def take(self) -> Any:
+        """What the work returned, or Ended."""
+        try:
+            return self.answers.recv()
+        except (EOFError, OSError):
+            return self._ended()
+
+    def stop(self) -> None:
+        """End the process, whatever it does; a file that it is writing stays as it was."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join()
+
+    def _start(self) -> None:
+        self.answers, theirs = self._context.Pipe()
+        self._faults, faults = self._context.Pipe(duplex=False)
+        make: Any = self._context
+        process = make.Process(target=_serve, args=(theirs, faults), daemon=True)
+        process.start()
+        self._process = process
+        theirs.close()
+        faults.close()
+
+    def _ended(self) -> Ended:
+        self._process.join()
+        code, self._process = self._process.exitcode, None
+        how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        written = os.read(self._faults.fileno(), MAX_FAULT).decode(errors="replace") if os.name == "posix" else ""
+        return Ended(how, frozenset(INNERMOST.findall(written)))
+
+
+@contextlib.contextmanager
+def team(size: int) -> Iterator[list[Worker]]:
+    """So many workers, all ended at the end; SIGTERM and SIGHUP end the run as Ctrl-C does."""
+    method = "fork" if sys.platform == "linux" else "spawn"  # no thread runs here that a fork could upset
+    workers = [Worker(multiprocessing.get_context(method)) for _ in range(size)]
+    with _ended_by_signal():
+        try:
+            yield workers
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+def ready(workers: Iterable[Worker]) -> list[Worker]:
+    """Workers that have something to take, once there are some."""
+    asked = list(workers)
+    answered = wait([worker.answers for worker in asked])
+    return [worker for worker in asked if worker.answers in answered]
+
+
+def _serve(answers: Connection, faults: Connection) -> None:
+    """Do what is asked for until nobody asks; the process that asks ends this one."""
+    for number in DEADLY:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if os.name == "posix":
+        faulthandler.enable(faults.fileno())
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            work, subject = answers.recv()
+            answers.send(work(subject))
+
+
+def _end_with_parent() -> None:
+    """Wait until the parent is gone, however it ended, and go as a signal would have it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Make signals that end a process raise SystemExit, so that no worker goes on without it."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in DEADLY if signal.getsignal(number) is signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
