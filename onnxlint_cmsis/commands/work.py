@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.commands.workers import Ended
+    from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.result import FixResult
     from onnxlint_cmsis.types import Finding
@@ -115,9 +116,7 @@ class _Task(NamedTuple):
 
 
 def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    from collections import deque
-
-    from onnxlint_cmsis.commands.workers import Worker, ready, team
+    from onnxlint_cmsis.commands.workers import ready, team
 
     tasks = deque(_Task(number, job, None) for number, job in enumerate(jobs))
     busy: dict[Worker, _Task] = {}
@@ -127,10 +126,7 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
     with team(processes) as workers:
         for number in range(len(jobs)):
             while number not in finished:
-                for worker in workers:
-                    if tasks and worker not in busy:
-                        busy[worker] = task = tasks.popleft()
-                        worker.give(fix_one if task.fixes else lint_one, task.job)
+                _give(tasks, workers, busy)
                 for worker in ready(busy):
                     task = busy.pop(worker)
                     linted = _outcome(task, worker.take())
@@ -139,6 +135,14 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
                     else:
                         finished[task.number] = linted
             yield finished.pop(number)
+
+
+def _give(tasks: deque[_Task], workers: list[Worker], busy: dict[Worker, _Task]) -> None:
+    """Give a task to every worker that has none, as long as there are some."""
+    for worker in workers:
+        if tasks and worker not in busy:
+            busy[worker] = task = tasks.popleft()
+            worker.give(fix_one if task.fixes else lint_one, task.job)
 
 
 def _to_lint(fixed: Linted) -> bool:
