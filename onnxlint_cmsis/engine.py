@@ -68,6 +68,18 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     )
 
 
+def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
+    """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
+    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.onnx_graph.load import load
+
+    try:
+        graph = load(path, input_shapes=settings.input_shapes)
+    except ModelError:
+        return None
+    return _notes(lower(graph, settings.assume, settings.one_channel), settings)
+
+
 def _report(
     path: str, settings: Settings, graph: Graph | None, found: list[Finding], skipped: tuple[str, ...] = ()
 ) -> FileReport:

@@ -151,8 +151,8 @@ and is fixable. What would serve no such finding stays as it is, even where anot
 FIXES_TAIL = """
 A finding that is suppressed, or that the baseline has, is left alone: its channel count stays, its hazard is not
 stepped around. A growth that pays is made for CNN201, whichever other findings it happens to answer. A baseline has
-what linting told when it was written; for files above `size-checks-limit` linting tells neither CNN201 nor CNN202, so
-write it with `--size-checks-limit unlimited` where a fix shall leave them alone.
+what linting told when it was written; of models above `size-checks-limit` or `size-checks-layers` linting tells
+neither CNN201 nor CNN202, so write it with both `unlimited` where a fix shall leave them alone.
 """
 
 

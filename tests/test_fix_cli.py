@@ -182,6 +182,28 @@ def test_exit_codes_of_fix_only_and_exit_non_zero_on_fix(folder):
     assert run(folder, "--fix-only", "broken.onnx").returncode == 2
 
 
+@pytest.mark.parametrize("option", ["--diff", "--fix-only"])
+@pytest.mark.parametrize("name", ["broken.onnx", "absent.onnx"])
+def test_what_is_no_model_exits_with_2_even_where_no_rule_asks_for_a_fix(folder, option, name):
+    done = run(folder, option, "--unfixable", "CNN", name)
+    assert done.returncode == 2
+    assert "left as it is" not in text(done)
+    assert f"{name}: CNN00" in text(done)
+
+
+@pytest.mark.parametrize("option", ["--diff", "--fix-only"])
+def test_a_fix_alone_says_what_it_analyses_float_layers_as(folder, option):
+    done = run(folder, option, "--assume", "s16", "nothing.onnx")
+    assert text(done).startswith("nothing.onnx: All layers compute in float; they are analysed as the s16 layers")
+
+
+def test_help_names_every_command():
+    from onnxlint_cmsis.cli import COMMANDS
+    from onnxlint_cmsis.commands.lint import EPILOG
+
+    assert [name for name in COMMANDS if name != "lint" and name not in EPILOG.partition("Other commands")[2]] == []
+
+
 @pytest.mark.parametrize("option", ["--fix", "--diff", "--fix-only"])
 def test_standard_input_cannot_be_fixed(folder, option):
     done = run(folder, option, "-", data=gaining())

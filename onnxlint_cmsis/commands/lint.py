@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
-Other commands: rule (explain a rule), route (kernel of a shape), layers (kernel of every layer), config-schema.
+Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
+every layer), config-schema.
 `onnxlint-cmsis COMMAND --help` explains each."""
 STDIN_NAME = "<stdin>"
 

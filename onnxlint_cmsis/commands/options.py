@@ -40,7 +40,7 @@ def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> No
     for key in KEYS:
         if key.option and key.kind == "flag" and (not names or key.name in names):
             off = key.option.startswith("--no-")
-            text = f"Do not: {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
+            text = f"Do not {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
             group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
         elif key.option and (not names or key.name in names):
             action = "append" if key.kind in (*_LISTS, *_PAIRS, "globs") else "store"

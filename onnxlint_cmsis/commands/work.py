@@ -85,12 +85,19 @@ def lint_one(job: Job) -> Linted:
 
 def fix_one(job: Job) -> Linted:
     """Fix one file; no result where it is no model, which linting explains. An exception becomes the `error`."""
+    from onnxlint_cmsis import engine
     from onnxlint_cmsis.fixers.file import fix_file
 
     try:
-        return Linted(job, fix=fix_file(job.path, job.settings, write=job.fix != "diff"))
+        fixed = fix_file(job.path, job.settings, write=job.fix != "diff")
+        if fixed is None or job.fix == "fix":
+            return Linted(job, fix=fixed)
+        notes = engine.assumptions(job.path, job.settings)
     except Exception as error:
         return _failed(job, error)
+    if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
+        return Linted(job)
+    return Linted(job, notes=notes, fix=fixed)
 
 
 def _failed(job: Job, error: Exception) -> Linted:
