@@ -1,4 +1,4 @@
-"""Write docs/rules/ from the rules' docstrings, docs/config.md from the keys and docs/firmware.md from the forms.
+"""Write docs/ from the rules' docstrings, the keys, the forms of firmware layers and the fields of a fix.
 
 --check tells what is stale.
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from firmware_check.operator_format import ROWS  # noqa: E402
 from firmware_check.reading.forms import FORMS, Form  # noqa: E402
@@ -20,6 +20,7 @@ from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.reporters.rule_help import explanation  # noqa: E402
+from report_page import report_page  # noqa: E402
 
 CONFIG_HEAD = """# Configuration
 
@@ -161,6 +162,7 @@ def pages() -> dict[Path, str]:
     docs = ROOT / "docs"
     result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
     result[docs / "firmware.md"] = firmware_page()
+    result[docs / "fix-report.md"] = report_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
 
 

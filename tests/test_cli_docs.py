@@ -58,6 +58,22 @@ def test_every_rule_has_a_page_that_the_index_links():
         assert f"({rule.code}.md)" in index
 
 
+def test_every_field_that_a_report_tells_of_a_fix_has_its_doc():
+    """Of each object the page has all fields, and each object that holds another has it on the page."""
+    from report_page import OBJECTS, field_docs
+
+    for title, made_from in OBJECTS:
+        assert [name for name, doc in field_docs(made_from) if doc] == list(made_from._fields), title
+    named = {made_from.__name__ for _, made_from in OBJECTS}
+    held = {
+        word
+        for _, made_from in OBJECTS
+        for hint in made_from.__annotations__.values()
+        for word in re.findall(r"[A-Z]\w+", getattr(hint, "__forward_arg__", str(hint)))
+    }
+    assert held - {"None"} <= named
+
+
 def test_links_between_pages_lead_somewhere():
     for page in (ROOT / "docs").rglob("*.md"):
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):

@@ -38,9 +38,9 @@ class TensorChange(NamedTuple):
     tensor: str
     """Name."""
     old_shape: tuple[int, ...] | None
-    """Sizes before; None for a new one."""
+    """Sizes before; null for a new one."""
     new_shape: tuple[int, ...] | None
-    """Sizes after; None for one that goes."""
+    """Sizes after; null for one that goes."""
     old_bytes: int
     """Bytes of values before."""
     new_bytes: int
@@ -63,9 +63,9 @@ class LayerChange(NamedTuple):
     new_kernels: tuple[str, ...]
     """Kernel on each target after."""
     instructions: tuple[int | None, ...]
-    """Predicted instructions on each target before; None where unknown."""
+    """Predicted instructions on each target before; null where unknown."""
     new_instructions: tuple[int | None, ...]
-    """Predicted instructions on each target after."""
+    """Predicted instructions on each target after; null where unknown."""
 
 
 class Repair(NamedTuple):
@@ -144,7 +144,7 @@ class FixResult(NamedTuple):
     """What was done, or would be done, to one model."""
 
     policy: str
-    """Value of --fix-policy."""
+    """Value of `fix-policy`."""
     changed: bool
     """Whether there is a new model, proven."""
     written: bool

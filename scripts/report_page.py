@@ -1,0 +1,67 @@
+"""The page of what JSON and SARIF tell of a fix, from the one-line docs of the result's fields."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from onnxlint_cmsis.fixers.branches import Branch
+from onnxlint_cmsis.fixers.compare import Difference
+from onnxlint_cmsis.fixers.result import (
+    ClassChange,
+    FixResult,
+    LayerChange,
+    Left,
+    Locked,
+    Numbers,
+    Repair,
+    TensorChange,
+    Total,
+)
+from onnxlint_cmsis.fixers.verify import Proof
+
+HEAD = """# What a report tells of a fix
+
+With `--fix`, `--fix-only` and `--diff` each file has the object `fix` in `--output-format json` (in `files`), and in
+`sarif` (in the `properties` of its artifact); `null` in JSON, and absent in SARIF, where no fix was asked for or the
+file is no model. What a layer has on each target is in the order of `totals`. Instructions are predicted ones, not
+cycles. A number that is infinite is a text.
+"""
+
+OBJECTS: tuple[tuple[str, type], ...] = (
+    ("fix", FixResult),
+    ("each of classes", ClassChange),
+    ("each of tensors", TensorChange),
+    ("each of layers", LayerChange),
+    ("each of totals", Total),
+    ("each of repairs", Repair),
+    ("each of locked", Locked),
+    ("each of left", Left),
+    ("macs and bytes", Numbers),
+    ("proof", Proof),
+    ("each of proof.differences", Difference),
+    ("each of proof.unreached", Branch),
+)
+"""Objects of the report and what they are made from, in the order of the page."""
+
+
+def report_page() -> str:
+    """The page as Markdown."""
+    return HEAD + "".join(_section(title, made_from) for title, made_from in OBJECTS)
+
+
+def _section(title: str, made_from: type[Any]) -> str:
+    rows = "".join(f"| `{name}` | {doc} |\n" for name, doc in field_docs(made_from))
+    return f"\n## {title}\n\n{made_from.__doc__}\n\n| field | what |\n|---|---|\n{rows}"
+
+
+def field_docs(made_from: type[Any]) -> Iterator[tuple[str, str]]:
+    """(name, doc) of each field of a named tuple: the string behind it in the source."""
+    (definition,) = ast.parse(inspect.getsource(made_from)).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, doc in pairwise(definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(doc, ast.Expr):
+            yield field.target.id, " ".join(str(ast.literal_eval(doc.value)).split())
