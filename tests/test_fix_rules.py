@@ -66,6 +66,20 @@ def test_route_and_its_findings_agree(folder):
     assert "CNN201 warning" not in text(done)
 
 
+def test_route_takes_a_convolution_to_the_1xn_kernel(folder):
+    """The kernel that it leaves is one that other entry points' rules ask for (CNN114, CNN121)."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 1, 128), 4, 6, name="before")
+    value = build.op("Conv", value, build.weights(8, 6, 1, 5), name="row", kernel_shape=[1, 5], pads=[0, 2, 0, 2])
+    (folder / "row.onnx").write_bytes(build.model(value).SerializeToString())
+    argv = ("--fix-policy", "route", *M55, "row.onnx")
+    assert "CNN103" in text(run(folder, *argv))
+    assert changes(folder, argv[-1], *argv[:-1]) == [(6, 8)]
+    assert run(folder, "--fix", *argv).returncode == 0
+    assert "CNN103" not in text(run(folder, *argv))
+    assert changes(folder, argv[-1], *argv[:-1]) == []
+
+
 @pytest.mark.parametrize("policy", ["faster", "align"])
 def test_sizes_are_chosen_only_where_their_rule_is_selected(folder, policy):
     argv = ("--fix-policy", policy)

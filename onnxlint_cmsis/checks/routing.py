@@ -13,7 +13,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Origin
-from onnxlint_cmsis.types import Finding, Freedom, Level
+from onnxlint_cmsis.types import Finding, Freedom, KernelCall, Level
 
 
 class RoutingCheck(NamedTuple):
@@ -46,10 +46,14 @@ class RoutingCheck(NamedTuple):
 
     def misses(self, subject: Subject) -> bool:
         """Tell whether the layer is of the kernels' kind, and decided, and takes another kernel."""
-        call, taken = subject.layer.call, subject.route
-        if call.entry not in self.entries or not taken.kernel or taken.undecided or self.satisfied(taken):
+        taken = subject.route
+        if not taken.kernel or taken.undecided or self.satisfied(taken):
             return False
-        return self.scope.evaluate(call.variables()) is True
+        return self.concerns(subject.layer.call)
+
+    def concerns(self, call: KernelCall) -> bool:
+        """Tell whether the layer is of the kernels' kind, whichever it takes."""
+        return call.entry in self.entries and self.scope.evaluate(call.variables()) is True
 
     def satisfied(self, route: Route) -> bool:
         """Tell whether a route takes a wanted kernel, by the wrapper or by delegation."""

@@ -68,6 +68,8 @@ def misses_in(view: View, prices: Prices) -> Misses:
 
 def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     """Tell whether the check's kernels run now, or would with other channel counts and do other work."""
+    if not check.concerns(subject.layer.call):
+        return False  # leaving arm_convolve_s8 is a loss to a transpose convolution, not to a convolution
     if check.satisfied(subject.route):
         return True
     if not check.misses(subject):
