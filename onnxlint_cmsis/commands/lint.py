@@ -70,7 +70,7 @@ def _parser() -> Parser:
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
     add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
     add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")
-    add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint several files with. Default: 1.")
+    add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint and fix several files with. Default: 1.")
     add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
     add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
     add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
