@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-import signal
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from firmware_check.boards import BOARDS, Board
+from firmware_check.ending import COULD_NOT, in_one_line
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.reporters.plain import printable
@@ -22,23 +20,12 @@ if TYPE_CHECKING:
     from firmware_check.session import Session
 
 STDOUT = "-"
-AGREES, DISAGREES, COULD_NOT = 0, 1, 2
+AGREES, DISAGREES = 0, 1
 
 
 def main(argv: list[str]) -> int:
     """Run the check; 0 agrees, 1 disagrees, 2 could not run."""
-    try:
-        with ended_by_signals():
-            return _main(argv)
-    except FirmwareError as error:
-        said = str(error)
-    except Ended as end:
-        said = f"ended by {end}"
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [""]
-        said = f"internal error: {type(error).__name__}: {lines[0]}; please report it"
-    print(f"firmware_check: {printable(said)}", file=sys.stderr)
-    return COULD_NOT
+    return in_one_line("firmware_check", lambda: _main(argv))
 
 
 def _main(argv: list[str]) -> int:
@@ -47,26 +34,6 @@ def _main(argv: list[str]) -> int:
 
         return sweep.main(argv[1:])
     return _run(_parser().parse_args(argv))
-
-
-class Ended(BaseException):
-    """A signal asks the run to end."""
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let signals end the run as an exception does, so that QEMU and the temporary folder go with it."""
-
-    def end(number: int, _frame: object) -> None:
-        raise Ended(signal.Signals(number).name)
-
-    caught = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, end) for number in caught}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Parser(argparse.ArgumentParser):

@@ -20,7 +20,8 @@ import numpy as np
 
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
-from firmware_check.cli import Ended, count, ended_by_signals, seconds
+from firmware_check.cli import count, seconds
+from firmware_check.ending import in_one_line
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
 from firmware_check.opening import Model, Options, open_model
@@ -36,15 +37,7 @@ POINTS = 0.5
 def main() -> int:
     """Print the three accuracies; 2 where a signal ends it."""
     args = _arguments()
-    try:
-        with ended_by_signals():
-            return _main(args)
-    except FirmwareError as error:
-        said = str(error)
-    except Ended as end:
-        said = f"ended by {end}"
-    print(said, file=sys.stderr)
-    return 2
+    return in_one_line("mnist_firmware", lambda: _main(args))
 
 
 def _main(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from onnx import numpy_helper
 
 import example_models as models
 from firmware_check.cli import main
+from firmware_check.errors import FirmwareError
 
 
 @pytest.fixture(autouse=True)
@@ -264,6 +265,8 @@ def test_an_operator_that_the_model_defines_itself_is_not_foreign(tmp_path: Path
     from firmware_check.operators import refuse_unknown
 
     model = onnx.load(with_operators(tmp_path, ["shop"]))
+    with pytest.raises(FirmwareError, match="Requantize of domain shop"):
+        refuse_unknown(model)
     body = [helper.make_node("Relu", ["a"], ["b"])]
     model.functions.append(helper.make_function("shop", "Requantize", ["a"], ["b"], body, model.opset_import))
     refuse_unknown(model)
@@ -292,4 +295,4 @@ def test_mnist_with_a_model_that_is_quantized_already(
     files = [str(tmp_path / name) for name in ("images", "labels")]
     monkeypatch.setattr("sys.argv", ["mnist_firmware", path, *files, "--images", "1"])
     assert mnist_firmware.main() == 2
-    assert capsys.readouterr().err == f"{path}: quantized already; a float model is expected\n"
+    assert capsys.readouterr().err == f"mnist_firmware: {path}: quantized already; a float model is expected\n"

@@ -72,7 +72,7 @@ def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -
     assert waited(lambda: bool(emulators(folder)))
     process.send_signal(getattr(signal, name))
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (2, f"ended by {name}\n")
+    assert (process.returncode, said) == (2, f"mnist_firmware: ended by {name}\n")
     assert waited(lambda: not emulators(folder))
     assert not list(folder.iterdir())
 

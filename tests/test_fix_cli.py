@@ -159,10 +159,11 @@ def test_a_pad_behind_the_input_steps_around_wrong_values_if_allowed(folder, ele
     assert "left as it is" in text(run(folder, "--fix", "--unsafe-fixes", *target, "row.onnx"))
 
 
-def test_no_weights_removes_nothing(folder):
+def test_no_weights_removes_nothing_and_says_that_it_did_not_look(folder):
     done = run(folder, "--diff", "--no-weights", "--target", "cortex-m4", "dead.onnx")
     assert done.returncode == 0
     assert "left as it is" in text(done)
+    assert "channels that do nothing were not looked for (--no-weights)" in text(done)
 
 
 def test_several_files_in_processes_and_one_that_is_no_model(folder):

@@ -129,7 +129,9 @@ def _nothing_found(found: Survey) -> str:
     if not have and options.policy == "faster":
         return "no layer's cost is known on these targets"
     several = " on one target and more on none" if len(found.prices.targets) > 1 and options.policy == "faster" else ""
-    return NOTHING[options.policy].format(align=options.align) + several
+    unread = options.policy == "faster" and not options.weights
+    note = "; channels that do nothing were not looked for (--no-weights)" if unread else ""
+    return NOTHING[options.policy].format(align=options.align) + several + note
 
 
 def _hint(found: Survey) -> Iterator[str]:
