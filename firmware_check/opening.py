@@ -19,7 +19,7 @@ from firmware_check.reference import Reference
 if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.program import Program
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
 
 STDIN = "-"
 Shapes = Mapping[str, tuple[int | None, ...]]
@@ -91,7 +91,7 @@ def _program(path: str, graph: Graph, library: Library, options: Options, folder
 
 
 def _load(path: str, options: Options) -> Graph:
-    from onnxlint_cmsis.onnx_graph.load import ModelError, load
+    from onnxlint_cmsis.formats.onnx_graph.load import ModelError, load
 
     try:
         graph = load(path, input_shapes=options.input_shapes)

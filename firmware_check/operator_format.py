@@ -15,7 +15,7 @@ from onnxlint_cmsis.lower import Lowered, lower
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph, Node
 
 Nodes = list[onnx.NodeProto]
 

@@ -18,7 +18,7 @@ from firmware_check.reading.table import MOVES, OPERATORS
 from onnxlint_cmsis.fixers.runtime import onnx_runtime
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
 
 Arrays = dict[str, np.ndarray]
 

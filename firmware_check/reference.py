@@ -13,7 +13,7 @@ from onnxlint_cmsis.fixers.runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
 
 Arrays = dict[str, np.ndarray]
 

@@ -10,11 +10,11 @@ from onnxlint_cmsis.commands.options import PROGRAM
 from onnxlint_cmsis.errors import UsageError
 
 COMMANDS = {
-    "lint": "lint",
-    "rule": "rule",
-    "route": "route",
-    "cost": "cost",
-    "layers": "layers",
+    "lint": "lint_command",
+    "rule": "rule_command",
+    "route": "route_command",
+    "cost": "cost_command",
+    "layers": "layers_command",
     "config-schema": "config_schema",
 }
 """Module of each command."""

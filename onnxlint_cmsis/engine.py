@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.onnx_graph.errors import ModelError
+from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.types import Finding, Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Lowered
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 _ERRORS = {
     "unreadable": "CNN001",
@@ -48,7 +48,7 @@ class FileReport(NamedTuple):
 
 def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileReport:
     """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
-    from onnxlint_cmsis.onnx_graph.load import load
+    from onnxlint_cmsis.formats.onnx_graph.load import load
 
     try:
         graph = load(path, input_shapes=settings.input_shapes, data=data)
@@ -70,8 +70,8 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
 
 def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
     """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
+    from onnxlint_cmsis.formats.onnx_graph.load import load
     from onnxlint_cmsis.lower import lower
-    from onnxlint_cmsis.onnx_graph.load import load
 
     try:
         graph = load(path, input_shapes=settings.input_shapes)

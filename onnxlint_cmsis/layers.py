@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.checks.subject import Model
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
+    from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Channel, Layer
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
     from onnxlint_cmsis.types import Target
 
 Row = dict[str, object]
@@ -23,9 +23,9 @@ Row = dict[str, object]
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
     from onnxlint_cmsis.checks.subject import Model
+    from onnxlint_cmsis.formats.onnx_graph.load import load
     from onnxlint_cmsis.lower import lower
     from onnxlint_cmsis.lower.layer import UNDECIDED
-    from onnxlint_cmsis.onnx_graph.load import load
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
     model = Model(graph)
@@ -61,7 +61,7 @@ def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
 
 
 def _total(target: Target, numbers: list[object]) -> Total:
-    from onnxlint_cmsis.cmsis_nn.cost.table import CPUS
+    from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
 
     known = [number for number in numbers if isinstance(number, int)]
     return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))

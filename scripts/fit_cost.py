@@ -19,9 +19,9 @@ import numpy as np
 
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, CPUS, FOLDER
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts
-from onnxlint_cmsis.cmsis_nn.cost.table import COMPILER, CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Isa, KernelCall, Target

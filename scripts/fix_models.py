@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
 from onnxlint_cmsis.fixers.fix import Fixed, fix_model  # noqa: E402
 from onnxlint_cmsis.fixers.state import request_of  # noqa: E402
-from onnxlint_cmsis.onnx_graph.errors import ModelError  # noqa: E402
+from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
 from onnxlint_cmsis.planning.policies import POLICIES  # noqa: E402
 from onnxlint_cmsis.reporters.fixes import proof_text  # noqa: E402
 

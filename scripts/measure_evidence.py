@@ -21,8 +21,8 @@ from onnxlint_cmsis.checks.subject import Model, Subject
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Channel, Layer
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Isa, KernelCall, Target
 
 TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"

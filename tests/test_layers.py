@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from models import text
-from onnxlint_cmsis.commands.layers import as_text
+from onnxlint_cmsis.commands.layers_command import as_text
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.lower.layer import UNDECIDED
+from support.models import text
 
 FLATTENED = """
     <ir_version: 8, opset_import: ["" : 13]>

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from support.paths import ROOT
+
 PACKAGE = ROOT / "onnxlint_cmsis"
 SHARED = ROOT.parent / "shared"
 
@@ -18,24 +19,26 @@ FLOOR = {
     "types": 0,
     "atomic": 1,
     "cmsis_nn": 1,
-    "onnx_graph": 1,
-    "dims": 2,
-    "lower": 3,
-    "checks": 4,
-    "config": 5,
-    "planning": 5,
-    "reporters": 5,
-    "accepted": 6,
-    "fixers": 7,
-    "engine": 8,
-    "layers": 8,
-    "commands": 9,
-    "cli": 10,
-    "__main__": 11,
+    "graph": 1,
+    "algebra": 2,
+    "formats": 4,
+    "dims": 5,
+    "lower": 5,
+    "checks": 7,
+    "config": 8,
+    "planning": 8,
+    "reporters": 8,
+    "accepted": 9,
+    "fixers": 10,
+    "engine": 11,
+    "layers": 11,
+    "commands": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 """A module may import from its own room and from lower floors; rooms on one floor know nothing of each other."""
 
-TWINS = ({"cmsis_nn", "onnx_graph"}, {"cmsis_nn", "dims"}, {"cmsis_nn", "lower"})
+TWINS = ({"cmsis_nn", "graph"}, {"cmsis_nn", "formats"}, {"cmsis_nn", "dims"})
 """Pairs that never meet: geometry knows nothing of CMSIS-NN, and CMSIS-NN nothing of ONNX."""
 
 
@@ -100,13 +103,13 @@ def test_the_firmware_check_stands_on_the_package_alone() -> None:
 
 def test_only_reading_and_fixing_touch_protobufs() -> None:
     for path in MODULES:
-        if room(path) not in ("onnx_graph", "fixers"):
+        if room(path) not in ("formats", "fixers"):
             assert "import onnx\n" not in path.read_text(encoding="utf-8"), path
             assert "from onnx " not in path.read_text(encoding="utf-8"), path
 
 
 def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
-    from models import one_node
+    from support.models import one_node
 
     model = tmp_path / "m.onnx"
     model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
@@ -128,7 +131,7 @@ def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
 
 def test_lanes_are_found_without_running_anything() -> None:
     code = (
-        "import sys; import onnxlint_cmsis.dims.lanes, onnxlint_cmsis.onnx_graph.arrays; "
+        "import sys; import onnxlint_cmsis.dims.lanes, onnxlint_cmsis.formats.onnx_graph.arrays; "
         "print([name for name in sys.modules if name.startswith(('onnxruntime', 'onnx.reference'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,8 +15,9 @@ from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import FileReport, lint_file
 from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.types import Freedom, Level
+from support import paths
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "models"
+SHARED = paths.SHARED / "models"
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55"]
 RELEASES = ("cmsis5-5.9.0", "7.0.0")

@@ -13,7 +13,7 @@ from firmware_check.program import Quantization
 from firmware_check.reading.unsupported import Unsupported
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph, Node
 
 BITS = {"int8": 8, "uint8": 8, "int16": 16}
 """Element types that activations may have. uint8 becomes int8 by taking 128 off integers and zero-point alike."""

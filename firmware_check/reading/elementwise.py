@@ -16,7 +16,7 @@ from firmware_check.reading.unsupported import Unsupported
 if TYPE_CHECKING:
     from firmware_check.program import Value
     from firmware_check.reading.read import Builder
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 def build_add(builder: Builder, node: Node) -> None:

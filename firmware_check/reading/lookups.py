@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from firmware_check.program import Quantization, Value
     from firmware_check.reading.read import Builder
     from firmware_check.reading.sink import Sink
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 Curve = Callable[[Elements, "Node"], Elements]
 

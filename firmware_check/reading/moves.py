@@ -14,7 +14,7 @@ from firmware_check.reading.unsupported import Unsupported
 if TYPE_CHECKING:
     from firmware_check.program import Value
     from firmware_check.reading.read import Builder
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 MOST_AXES = 8
 """Loops of the plain C."""

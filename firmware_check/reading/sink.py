@@ -14,7 +14,7 @@ from firmware_check.reading.views import channels_last, reshaped
 if TYPE_CHECKING:
     from firmware_check.program import Quantization, Value
     from firmware_check.reading.read import Builder
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from firmware_check.reading.weighted import build_convolution, build_dense, buil
 
 if TYPE_CHECKING:
     from firmware_check.reading.read import Builder
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 class Operator(NamedTuple):

@@ -19,7 +19,7 @@ from onnxlint_cmsis.lower.pooling import lower_pool
 if TYPE_CHECKING:
     from firmware_check.program import Quantization
     from firmware_check.reading.read import Builder
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.types import KernelCall
 
 _LARGEST_U16 = 0xFFFF

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from firmware_check.program import Elements
     from firmware_check.reading.constants import Weights
     from firmware_check.reading.read import Builder
+    from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.onnx_graph.graph import Node
 
 BIAS = {8: ("int32_t", 32), 16: ("int64_t", 48)}
 """Bits of the activations to the C type of a bias and the bits that TensorFlow Lite rescales it in."""

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.check import added_up
-from onnxlint_cmsis.commands.layers import shortened
-from onnxlint_cmsis.commands.table import aligned
+from onnxlint_cmsis.commands.layers_command import shortened
+from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:

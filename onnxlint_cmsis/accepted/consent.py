@@ -10,7 +10,7 @@ from onnxlint_cmsis.config import codes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.types import Finding
 
 

@@ -11,7 +11,7 @@ from onnxlint_cmsis.config.settings import Settings, Suppression
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.types import Finding, Location
 
 METADATA_KEY = "onnxlint-cmsis:ignore"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Var, all_of, at_least, at_most, equal
+from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.cmsis_nn.names import CH_MULT, FILTER_H, FILTER_W, IN_C, OUT_C, OUT_W, PAD_W, STRIDE_W
-from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.types import KernelCall, Level, Target
 
 COMPILER = "gcc"

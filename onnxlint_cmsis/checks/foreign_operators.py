@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.table import rule
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Lowered
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Finding, Level, Location
 
 CODE = "CNN190"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.axes import Axis, leaves, resized
+from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.dims.classes import DimensionClass, Dimensions
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.types import Freedom, Resize

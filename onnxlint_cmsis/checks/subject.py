@@ -11,8 +11,8 @@ from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
+from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.onnx_graph.graph import Graph
 from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Source, Target
 
 if TYPE_CHECKING:

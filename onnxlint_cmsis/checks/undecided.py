@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.types import Finding, Level, Location
 
 SHOWN = 3

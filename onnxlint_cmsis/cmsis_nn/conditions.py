@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onnxlint_cmsis.cmsis_nn.expressions import Term, Values, term, var
 from onnxlint_cmsis.cmsis_nn.frozen import Frozen
-from onnxlint_cmsis.cmsis_nn.terms import Term, Values, term, var
 
 __all__ = [
     "FALSE",

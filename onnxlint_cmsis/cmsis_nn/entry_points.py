@@ -9,10 +9,10 @@ from functools import cache
 from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.expressions import Term, term
 from onnxlint_cmsis.cmsis_nn.names import FILTER_N, IN_C
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, Size, Wrapper
-from onnxlint_cmsis.cmsis_nn.terms import Term, term
 from onnxlint_cmsis.types import Isa
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, equal, unequal
-from onnxlint_cmsis.cmsis_nn.terms import maximum, named, var
+from onnxlint_cmsis.cmsis_nn.expressions import maximum, named, var
 
 IN_N, IN_H, IN_W, IN_C = (var(f"input_dims.{axis}") for axis in "nhwc")
 FILTER_N, FILTER_H, FILTER_W, FILTER_C = (var(f"filter_dims.{axis}") for axis in "nhwc")

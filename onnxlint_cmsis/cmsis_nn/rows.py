@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Values, not_
-from onnxlint_cmsis.cmsis_nn.terms import Term
+from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.types import Isa, Source, Target
 
 CONVOLUTION = "Source/ConvolutionFunctions/"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.reporters.run import FileResult
+from onnxlint_cmsis.reporters.report_run import FileResult
 from onnxlint_cmsis.reporters.uris import shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.scales import activation_scale, weight_scales
-from onnxlint_cmsis.onnx_graph.graph import Constant, Graph, Node
+from onnxlint_cmsis.graph.model import Constant, Graph, Node
 
 REAL = ("Conv", "ConvTranspose", "FusedConv", "FusedGemm", "Gemm", "MatMul")
 """Operators that multiply in float, data at input 0 and weights at input 1."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onnxlint_cmsis.dims.axes import Axis, Resolver, leaves
-from onnxlint_cmsis.dims.context import Context, Naming
+from onnxlint_cmsis.algebra.axes import Axis, Resolver, leaves
+from onnxlint_cmsis.algebra.context import Context, Naming
+from onnxlint_cmsis.algebra.variables import MAX_PARTS, Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.dims.result import Decider, DimensionClass, Dimensions, SizeName
 from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.dims.variables import MAX_PARTS, Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.dims.walk import walk
-from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.types import Freedom
 
 __all__ = ["Decider", "DimensionClass", "Dimensions", "Lock", "SizeName", "analyse"]

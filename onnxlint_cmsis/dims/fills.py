@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from onnxlint_cmsis.dims.constants import Constants, Use
-from onnxlint_cmsis.onnx_graph.graph import Node
-from onnxlint_cmsis.onnx_graph.operands import CONVOLUTIONS, PRODUCTS, QUANTIZED
+from onnxlint_cmsis.dims.constant_uses import Constants, Use
+from onnxlint_cmsis.formats.onnx_graph.operand_checks import CONVOLUTIONS, PRODUCTS, QUANTIZED
+from onnxlint_cmsis.graph.model import Node
 
 
 class NotFilledError(Exception):

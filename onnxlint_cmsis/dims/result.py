@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from onnxlint_cmsis.dims.axes import Axis, Form, leaves, text
-from onnxlint_cmsis.dims.variables import Lock
+from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, text
+from onnxlint_cmsis.algebra.variables import Lock
 from onnxlint_cmsis.types import Freedom
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.model import Graph, Node
 
 RISKY = frozenset(
     {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.model import Graph, Node
 
 KEEPING = (
     *("Dropout", "Identity", "Relu", "GlobalMaxPool", "MaxPool"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onnxlint_cmsis.dims.context import Context, Element
-from onnxlint_cmsis.dims.variables import Dimension
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.algebra.context import Context, Element
+from onnxlint_cmsis.algebra.variables import Dimension
+from onnxlint_cmsis.graph.model import Node
 
 Elements = tuple[Element, ...]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Context, NotFollowedError
 from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.dims.sizes import follow, pin_elements
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.model import Graph, Node
 
 
 def walk(graph: Graph) -> Context:

@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.resize import apply
 from onnxlint_cmsis.fixers.state import ClassName, Place, State, name_of, plan_of
 from onnxlint_cmsis.fixers.unlock import unlocked
 from onnxlint_cmsis.fixers.verify import Proof, prove
-from onnxlint_cmsis.planning.survey import Survey
+from onnxlint_cmsis.planning.plan_model import Survey
 
 MAX_ROUNDS = 8
 """Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
 from onnxlint_cmsis.fixers.branches import Branch
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.types import Freedom
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.fixers.runtime import Array, Level, Session
-from onnxlint_cmsis.onnx_graph.walk import subgraphs
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
-from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES, elem_bits, elem_name
-from onnxlint_cmsis.onnx_graph.external import location, read_bytes
-from onnxlint_cmsis.onnx_graph.values import TYPED_FIELDS
-from onnxlint_cmsis.onnx_graph.walk import all_tensors
+from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES, elem_bits, elem_name
+from onnxlint_cmsis.formats.onnx_graph.external import location, read_bytes
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_tensors
+from onnxlint_cmsis.formats.onnx_graph.values import TYPED_FIELDS
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto
 
-    from onnxlint_cmsis.onnx_graph.graph import Problem
+    from onnxlint_cmsis.graph.model import Problem
 
 Codes = npt.NDArray[Any]
 

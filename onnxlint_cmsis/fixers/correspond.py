@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onnxlint_cmsis.dims.axes import leaves, placement
+from onnxlint_cmsis.algebra.axes import leaves, placement
 from onnxlint_cmsis.dims.bias import bias_slot
-from onnxlint_cmsis.onnx_graph.derived import derived_values
+from onnxlint_cmsis.graph.derived import derived_values
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.fixers.runtime import Array
     from onnxlint_cmsis.fixers.state import State
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
 
 Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""

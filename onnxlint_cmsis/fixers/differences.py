@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.cost.table import CPUS
-from onnxlint_cmsis.dims.axes import Form
+from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
 from onnxlint_cmsis.fixers.result import ClassChange, LayerChange, Locked, Numbers, Repair, TensorChange, Total
-from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
+from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.price import Price
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.state import State
+    from onnxlint_cmsis.graph.model import Constant
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.onnx_graph.graph import Constant
-    from onnxlint_cmsis.planning.options import FixOptions
-    from onnxlint_cmsis.planning.survey import Survey
+    from onnxlint_cmsis.planning.plan_model import Survey
+    from onnxlint_cmsis.planning.plan_options import FixOptions
 
 _BITS = dict(ELEM_TYPES.values())
 

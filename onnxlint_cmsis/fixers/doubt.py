@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.fixers.state import Place, State
-    from onnxlint_cmsis.planning.survey import Survey
+    from onnxlint_cmsis.planning.plan_model import Survey
 
 CLOSE = 1e-5
 """Relative difference of real values that rounding may make; integers have to be equal."""

@@ -10,8 +10,8 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.result import FixResult
 from onnxlint_cmsis.fixers.state import request_of
 from onnxlint_cmsis.fixers.write import replace_file
-from onnxlint_cmsis.onnx_graph.errors import ModelError
-from onnxlint_cmsis.onnx_graph.source import open_buffer
+from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
+from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:

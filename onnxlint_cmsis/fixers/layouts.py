@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from onnxlint_cmsis.dims.axes import Axis, leaves, placement
+from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
 from onnxlint_cmsis.fixers.plan_types import Kept, NotAppliedError, Plan
 from onnxlint_cmsis.fixers.sizes import number_edits
 from onnxlint_cmsis.fixers.uses import Axes, Use, Uses
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 Places = tuple[int | None, ...]
 """For each new index of an axis the old one, or None for a new element."""

@@ -10,14 +10,14 @@ from onnxlint_cmsis.fixers.result import Left
 from onnxlint_cmsis.fixers.state import name_of
 from onnxlint_cmsis.fixers.unlock import PADDED
 from onnxlint_cmsis.planning.decide import Decision, decide, movable_classes
-from onnxlint_cmsis.planning.survey import live_counts
+from onnxlint_cmsis.planning.plan_model import live_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.attempt import Attempt, Reasons
-    from onnxlint_cmsis.planning.survey import Survey
+    from onnxlint_cmsis.planning.plan_model import Survey
 
 SHOWN = 2
 """Reasons that a sentence names."""

@@ -18,7 +18,7 @@ from onnxlint_cmsis.fixers.sites import Sites
 from onnxlint_cmsis.fixers.sizes import attribute_edits
 from onnxlint_cmsis.fixers.store import Store, connect, set_number
 from onnxlint_cmsis.fixers.uses import Use, Uses
-from onnxlint_cmsis.onnx_graph.graph import Graph
+from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:

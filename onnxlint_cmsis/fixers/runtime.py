@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.fixers import codes
-from onnxlint_cmsis.onnx_graph.walk import all_tensors
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_tensors
 
 Array = npt.NDArray[np.generic]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.dims.axes import Axis, leaves, resized
+from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.fixers.plan_types import Kept
 from onnxlint_cmsis.fixers.sites import Scope, Sites

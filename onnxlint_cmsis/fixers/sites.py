@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.uses import Use
-from onnxlint_cmsis.onnx_graph.functions import domain_of
-from onnxlint_cmsis.onnx_graph.graph import Graph
-from onnxlint_cmsis.onnx_graph.walk import subgraphs
+from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
+from onnxlint_cmsis.graph.model import Graph
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto

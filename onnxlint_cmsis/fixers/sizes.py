@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from onnxlint_cmsis.dims.axes import leaves, resized
+from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import SizeName
 from onnxlint_cmsis.dims.sizes import FOLLOWED
 from onnxlint_cmsis.fixers.plan_types import Kept, NotAppliedError

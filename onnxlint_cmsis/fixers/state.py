@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
+from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.onnx_graph.load import load
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.findings import asks, change_finding
-from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.plan_model import Facts, Survey, kept_lanes, survey
+from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.survey import Facts, Survey, kept_lanes, survey
 from onnxlint_cmsis.types import Size, Target
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.plan_types import Plan
+    from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.layer import Lowered
-    from onnxlint_cmsis.onnx_graph.graph import Graph
     from onnxlint_cmsis.types import Finding
 
 
@@ -119,7 +119,7 @@ class State:
 
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
         """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
-        from onnxlint_cmsis.onnx_graph.arrays import reader
+        from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 
         fixable = partial(self.request.fixable, self.graph)
         facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, fixable)

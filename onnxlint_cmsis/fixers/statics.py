@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.onnx_graph.checker import checker_problem
+from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, ValueInfoProto

@@ -11,8 +11,8 @@ from onnxlint_cmsis.fixers.build import Source
 from onnxlint_cmsis.fixers.codes import Codes
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError
 from onnxlint_cmsis.fixers.sites import Home, Site
-from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES, elem_name
-from onnxlint_cmsis.onnx_graph.walk import all_names
+from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES, elem_name
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_names
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.axes import Form
+from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan, UnreadableError
 from onnxlint_cmsis.fixers.state import ClassName, State
-from onnxlint_cmsis.onnx_graph.walk import all_names
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_names
 from onnxlint_cmsis.planning.answers import hazards_along
-from onnxlint_cmsis.planning.view import View, view_of
+from onnxlint_cmsis.planning.planning_input import View, view_of
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
     from onnxlint_cmsis.dims.result import DimensionClass
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 PADDED = "input"
 """First part of the name that an input with a Pad has among classes."""

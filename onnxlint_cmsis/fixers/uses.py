@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.axes import Axis, leaves
-from onnxlint_cmsis.dims.constants import Constants, Use
+from onnxlint_cmsis.algebra.axes import Axis, leaves
+from onnxlint_cmsis.dims.constant_uses import Constants, Use
 from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.onnx_graph.derived import derived_values
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.derived import derived_values
+from onnxlint_cmsis.graph.model import Graph, Node
 
 __all__ = ["Axes", "Use", "Uses"]
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.fixers.plan_types import InputShapes, NotAppliedError
 from onnxlint_cmsis.fixers.runner import Runner
 from onnxlint_cmsis.fixers.runtime import Array, Level, RuntimeRefusalError, whole
 from onnxlint_cmsis.fixers.statics import static_reason
-from onnxlint_cmsis.onnx_graph.walk import all_nodes
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto

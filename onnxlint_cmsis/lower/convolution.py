@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
 from onnxlint_cmsis.lower.spatial import Window, pair, window
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
 Shape = tuple[Size, ...]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import data_type, per_channel, scale_count, weights_behind
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, KernelCall, Size
 
 Shape = tuple[Size, ...]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.quantization import weights_behind
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 INTEGERS = frozenset({"int64", "int32", "bool"})
 """Element types of shape arithmetic, which is no layer."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.quantization import weights_behind
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
 """Stems of entry points with weights, which also take in a BatchNormalization and a constant Add, Sub, Mul or Div."""

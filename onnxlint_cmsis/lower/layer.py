@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Dims, KernelCall, Size
 
 UNDECIDED = "the rank or sizes of its operands are unknown"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, Size
 
 Shape = tuple[Size, ...]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import activation_type
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import KernelCall
 
 MAX_RANK = 4

@@ -10,13 +10,13 @@ of its own (`arm_pad_s8`), so that an explicit Pad is a way round the kernels th
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.operands import CONVOLUTIONS, operands
 from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
 from onnxlint_cmsis.lower.spatial import Folded
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import KernelCall, Size
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]

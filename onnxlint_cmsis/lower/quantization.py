@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Constant, Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.onnx_graph.graph import Constant, Graph, Node
 
 _FOUR_BITS = frozenset({"int4", "uint4"})
 _EIGHT_BITS = frozenset({"int8", "uint8"})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer, product
 from onnxlint_cmsis.lower.layout import NO_DIMS
 from onnxlint_cmsis.lower.quantization import activation_type
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 from onnxlint_cmsis.types import Dims, KernelCall
 
 ACTIVATIONS = ("sigmoid", "tanh", "tanh")

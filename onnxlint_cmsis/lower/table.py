@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from onnxlint_cmsis.graph.derived import derived_values
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
@@ -16,8 +18,6 @@ from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transp
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.pooling import lower_pool
 from onnxlint_cmsis.lower.recurrent import lower_lstm
-from onnxlint_cmsis.onnx_graph.derived import derived_values
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
 
 Rule = Callable[[Graph, Node, Assumptions], "Layer | str | None"]
 

@@ -15,10 +15,10 @@ from onnxlint_cmsis.planning.policies import POLICIES
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.planning.channel_axes import Site
+    from onnxlint_cmsis.planning.plan_model import Survey
+    from onnxlint_cmsis.planning.planning_input import View
     from onnxlint_cmsis.planning.price import Prices
-    from onnxlint_cmsis.planning.sites import Site
-    from onnxlint_cmsis.planning.survey import Survey
-    from onnxlint_cmsis.planning.view import View
     from onnxlint_cmsis.types import Finding
 
 

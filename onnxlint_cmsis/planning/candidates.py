@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from onnxlint_cmsis.dims.axes import leaves, resized
+from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import DimensionClass
-from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.channel_axes import Site
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.planning.planning_input import View
 from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.sites import Site
-from onnxlint_cmsis.planning.view import View
 from onnxlint_cmsis.types import KernelCall
 
 

@@ -10,12 +10,12 @@ from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
 from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses, stored_constants
 from onnxlint_cmsis.planning.measures import Count, Layout
-from onnxlint_cmsis.planning.options import FixOptions
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.planning.planning_input import View
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.problem import Problem, Sizes, components
 from onnxlint_cmsis.planning.solve import solve
-from onnxlint_cmsis.planning.view import View
 from onnxlint_cmsis.types import Freedom
 
 

@@ -10,17 +10,17 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
 from onnxlint_cmsis.checks.subject import Model, Subject
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.dims.axes import Axis, leaves, resized
-from onnxlint_cmsis.onnx_graph.elem_types import ELEM_TYPES
+from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
+from onnxlint_cmsis.planning.channel_axes import Site
 from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.planning.planning_input import Fixable, View
 from onnxlint_cmsis.planning.price import LARGEST, Price, Prices, hazards_of, risks_of
 from onnxlint_cmsis.planning.problem import Factor, Numbers
-from onnxlint_cmsis.planning.sites import Site
-from onnxlint_cmsis.planning.view import Fixable, View
 
 _BITS = dict(ELEM_TYPES.values())
 

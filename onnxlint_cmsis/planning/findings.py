@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.checks.actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.table import Rule, rule
-from onnxlint_cmsis.dims.axes import Form
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.answers import answered
+from onnxlint_cmsis.planning.plan_model import Survey
 from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.planning.survey import Survey
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize
 
 SHOWN = 3

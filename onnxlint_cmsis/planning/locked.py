@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.channel_axes import Site
 from onnxlint_cmsis.planning.factors import blind_factors, layer_factor, no_misses
 from onnxlint_cmsis.planning.measures import Layout
+from onnxlint_cmsis.planning.planning_input import View
 from onnxlint_cmsis.planning.policies import REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.planning.problem import Problem
-from onnxlint_cmsis.planning.sites import Site
 from onnxlint_cmsis.planning.solve import solve
-from onnxlint_cmsis.planning.view import View
 from onnxlint_cmsis.types import Freedom
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxlint_cmsis.cmsis_nn.alike import alike
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.planning.sites import Channels, Numbers, Site
+from onnxlint_cmsis.cmsis_nn.route_classes import alike
+from onnxlint_cmsis.planning.channel_axes import Channels, Numbers, Site
 from onnxlint_cmsis.types import KernelCall, Target
 
 Cost = Callable[[KernelCall, Target, Route], Prediction]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.planning.descend import descend
-from onnxlint_cmsis.planning.eliminate import eliminate, order, tabulate
+from onnxlint_cmsis.planning.bucket_elimination import eliminate, order, tabulate
+from onnxlint_cmsis.planning.coordinate_descent import descend
 from onnxlint_cmsis.planning.problem import Level, Problem, Sizes, scores
 
 ATTEMPTS = 12

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.run import Run
+    from onnxlint_cmsis.reporters.report_run import Run
 
 MODULES = {
     "full": "full",

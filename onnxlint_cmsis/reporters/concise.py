@@ -9,7 +9,7 @@ from onnxlint_cmsis.reporters.plain import paint, printable
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
     from onnxlint_cmsis.types import Finding
 
 

@@ -10,7 +10,7 @@ from onnxlint_cmsis.reporters.plain import counted, paint, printable
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.result import ClassChange, FixResult, LayerChange, Locked, TensorChange, Total
     from onnxlint_cmsis.fixers.verify import Proof
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
 
 SHOWN = 3
 """Names that a line lists before it only counts."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
-from onnxlint_cmsis.reporters.run import by_level
+from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
     from onnxlint_cmsis.types import Finding, Resize
 
 _ONCE = ("why", "known", "help")

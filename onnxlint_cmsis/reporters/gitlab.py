@@ -12,7 +12,7 @@ from onnxlint_cmsis.reporters.uris import posix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 

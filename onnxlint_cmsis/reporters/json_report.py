@@ -9,10 +9,10 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
 from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
-from onnxlint_cmsis.reporters.run import by_code, by_level
+from onnxlint_cmsis.reporters.report_run import by_code, by_level
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""

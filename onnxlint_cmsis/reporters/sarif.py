@@ -22,7 +22,7 @@ from onnxlint_cmsis.reporters.uris import below, below_root
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import FileResult, Run
     from onnxlint_cmsis.types import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.run import by_code, by_level
+from onnxlint_cmsis.reporters.report_run import by_code, by_level
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.run import Run
+    from onnxlint_cmsis.reporters.report_run import Run
 
 
 def statistics_lines(run: Run) -> list[str]:

@@ -6,8 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.cost import convolution, dense, depthwise, elementwise, one_by_n, pooling
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, Sizes
+from onnxlint_cmsis.cmsis_nn.cost import convolution_cost as convolution
+from onnxlint_cmsis.cmsis_nn.cost import dense_cost as dense
+from onnxlint_cmsis.cmsis_nn.cost import depthwise_cost as depthwise
+from onnxlint_cmsis.cmsis_nn.cost import elementwise_cost as elementwise
+from onnxlint_cmsis.cmsis_nn.cost import one_by_n_cost as one_by_n
+from onnxlint_cmsis.cmsis_nn.cost import pooling_cost as pooling
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
 from onnxlint_cmsis.types import Isa

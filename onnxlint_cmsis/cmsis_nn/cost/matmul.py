@@ -8,7 +8,7 @@ A loop counts its turns and, under `.enter`, how often it is entered at all: set
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, by_rest
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, by_rest
 from onnxlint_cmsis.types import Isa
 
 

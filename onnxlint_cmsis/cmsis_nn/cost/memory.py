@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.sizes import Counts, by_rest
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, by_rest
 from onnxlint_cmsis.types import Isa
 
 

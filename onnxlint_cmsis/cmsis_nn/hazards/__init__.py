@@ -16,15 +16,13 @@ from onnxlint_cmsis.types import Target
 @cache
 def all_hazards() -> tuple[Hazard, ...]:
     """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
-    from onnxlint_cmsis.cmsis_nn.hazards import (
-        convolution,
-        depthwise,
-        legacy,
-        one_by_n,
-        one_by_one,
-        others,
-        transpose_conv,
-    )
+    from onnxlint_cmsis.cmsis_nn.hazards import convolution_hazards as convolution
+    from onnxlint_cmsis.cmsis_nn.hazards import depthwise_hazards as depthwise
+    from onnxlint_cmsis.cmsis_nn.hazards import legacy_hazards as legacy
+    from onnxlint_cmsis.cmsis_nn.hazards import one_by_n_hazards as one_by_n
+    from onnxlint_cmsis.cmsis_nn.hazards import one_by_one_hazards as one_by_one
+    from onnxlint_cmsis.cmsis_nn.hazards import others_hazards as others
+    from onnxlint_cmsis.cmsis_nn.hazards import transpose_conv_hazards as transpose_conv
 
     return (
         *one_by_n.HAZARDS,

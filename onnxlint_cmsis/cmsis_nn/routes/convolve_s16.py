@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, less
 from onnxlint_cmsis.cmsis_nn.names import COLS, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.convolve import CONVOLVE_S16
+from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S16
 from onnxlint_cmsis.types import Isa
 
 _FILE = CONVOLUTION + "arm_convolve_wrapper_s16.c"

@@ -17,7 +17,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_STRIDE,
 )
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.convolve import CONVOLVE_S4
+from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S4
 from onnxlint_cmsis.types import Isa
 
 _FILE = CONVOLUTION + "arm_convolve_wrapper_s4.c"

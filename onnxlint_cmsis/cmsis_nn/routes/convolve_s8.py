@@ -20,7 +20,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_STRIDE,
 )
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.convolve import CONVOLVE_S8
+from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S8
 
 _FILE = CONVOLUTION + "arm_convolve_wrapper_s8.c"
 _FUNCTION = "arm_convolve_wrapper_s8"

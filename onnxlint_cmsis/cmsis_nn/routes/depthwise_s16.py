@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.depthwise import DEPTHWISE_S16, FAST_S16, FAST_S16_4_0
+from onnxlint_cmsis.cmsis_nn.scratch.depthwise_scratch import DEPTHWISE_S16, FAST_S16, FAST_S16_4_0
 
 _FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s16.c"
 _FUNCTION = "arm_depthwise_conv_wrapper_s16"

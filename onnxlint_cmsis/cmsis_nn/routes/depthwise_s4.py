@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, equal
 from onnxlint_cmsis.cmsis_nn.names import CH_MULT, IN_N, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.depthwise import DEPTHWISE_S4
+from onnxlint_cmsis.cmsis_nn.scratch.depthwise_scratch import DEPTHWISE_S4
 
 _FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s4.c"
 _FUNCTION = "arm_depthwise_conv_wrapper_s4"

@@ -15,7 +15,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_DILATION,
 )
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, MVE_ONLY, NOT_MVE, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.depthwise import DEPTHWISE_S8, TRANSPOSED_FILTER
+from onnxlint_cmsis.cmsis_nn.scratch.depthwise_scratch import DEPTHWISE_S8, TRANSPOSED_FILTER
 
 _FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s8.c"
 _FUNCTION = "arm_depthwise_conv_wrapper_s8"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.names import PER_CHANNEL
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.fully_connected import FULLY_CONNECTED_S8
+from onnxlint_cmsis.cmsis_nn.scratch.fully_connected_scratch import FULLY_CONNECTED_S8
 
 _FOLDER = "Source/FullyConnectedFunctions/"
 _FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"

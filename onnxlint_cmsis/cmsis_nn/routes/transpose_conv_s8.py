@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.expressions import term
 from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_H, IN_W, PAD_H, PAD_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
-from onnxlint_cmsis.cmsis_nn.scratch.transpose_conv import REVERSED, TRANSPOSE_CONV_REVERSE, TRANSPOSE_CONV_S8
-from onnxlint_cmsis.cmsis_nn.terms import term
+from onnxlint_cmsis.cmsis_nn.scratch.transpose_conv_scratch import REVERSED, TRANSPOSE_CONV_REVERSE, TRANSPOSE_CONV_S8
 
 _FILE = CONVOLUTION + "arm_transpose_conv_wrapper_s8.c"
 _FUNCTION = "arm_transpose_conv_wrapper_s8"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Floats, Known, Mask
     from onnxlint_cmsis.dims.lanes.weighted import Weighted
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph, Node
 
 LIMIT = 2.0**31 - 1
 """Largest int32."""

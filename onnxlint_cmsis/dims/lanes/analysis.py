@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.dims.axes import leaves
+from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.algebra.cells import any_lane
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.backward import Backward, Masks, needed_columns
-from onnxlint_cmsis.dims.lanes.cells import any_lane
 from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
 from onnxlint_cmsis.dims.lanes.known import along, anywhere
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Mask
     from onnxlint_cmsis.dims.lanes.weighted import Weighted
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
-    from onnxlint_cmsis.onnx_graph.graph import Graph
+    from onnxlint_cmsis.graph.model import Graph
 
 
 def analyse_lanes(

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.algebra.regrouping import regrouped
 from onnxlint_cmsis.dims.lanes import elementwise, joining, pooling
 from onnxlint_cmsis.dims.lanes.facts import Facts, has
 from onnxlint_cmsis.dims.lanes.known import anywhere, reduced
 from onnxlint_cmsis.dims.lanes.moving import MOVES, move_of
-from onnxlint_cmsis.dims.lanes.regrouping import regrouped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Mask
     from onnxlint_cmsis.dims.lanes.weighted import Weighted
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 Masks = dict[str, "Mask"]
 """Per tensor, of its rank, with length 1 along axes where nothing differs; absent where nobody reads it."""

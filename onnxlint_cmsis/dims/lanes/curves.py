@@ -13,7 +13,7 @@ from onnxlint_cmsis.dims.lanes.known import SLACK, Known
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 class Curve(NamedTuple):

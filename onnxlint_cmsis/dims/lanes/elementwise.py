@@ -14,7 +14,7 @@ from onnxlint_cmsis.dims.lanes.known import SLACK, Known
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats, Mask
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 Forward = Callable[["Node", Facts], "Known | None"]
 """What is known of a node's first output; None where nothing is."""

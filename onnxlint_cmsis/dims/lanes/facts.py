@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.dims.lanes.known import Floats
-    from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.types import Size
 
 EXACT_INT = 2.0**53

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.facts import Facts
     from onnxlint_cmsis.dims.lanes.known import Known
     from onnxlint_cmsis.dims.lanes.weighted import Weighted
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 FORWARD: dict[tuple[str, str], Forward] = {
     **{("", name): rule for name, rule in elementwise.FORWARD.items()},

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.dims.lanes.elementwise import Forward
     from onnxlint_cmsis.dims.lanes.known import Floats
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 def parts_of(node: Node) -> list[int]:

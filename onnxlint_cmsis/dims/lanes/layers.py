@@ -17,7 +17,7 @@ from onnxlint_cmsis.dims.scales import is_dequantize
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 INT32 = 2.0**31
 """Sums from here on wrap around."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from onnxlint_cmsis.algebra.regrouping import put, regrouped, taken
 from onnxlint_cmsis.dims.lanes.facts import Facts, has
-from onnxlint_cmsis.dims.lanes.regrouping import put, regrouped, taken
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.dims.lanes.regrouping import Array
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.algebra.regrouping import Array
+    from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.types import Size
 
 

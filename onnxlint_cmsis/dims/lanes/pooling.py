@@ -12,7 +12,7 @@ from onnxlint_cmsis.dims.lanes.quantized import real_input, requantized
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.elementwise import Forward
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 
 def plane(known: Known) -> Known:

@@ -14,7 +14,7 @@ from onnxlint_cmsis.dims.lanes.known import SLACK, Known
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
 
 NEAR = 2.0**-10
 """How far, in steps of the result, an operator that works in integers may be from the real value before rounding."""

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.axes import leaves
+from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.algebra.cells import indices_of
 from onnxlint_cmsis.dims.bias import FLOAT
-from onnxlint_cmsis.dims.lanes.cells import indices_of
 from onnxlint_cmsis.dims.lanes.known import along
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.dims.axes import Axis
+    from onnxlint_cmsis.algebra.axes import Axis
     from onnxlint_cmsis.dims.lanes.absorb import Absorbed
     from onnxlint_cmsis.dims.lanes.backward import Masks
     from onnxlint_cmsis.dims.lanes.facts import Facts

@@ -12,7 +12,7 @@ from onnxlint_cmsis.dims.lanes.weighted import Weighted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats, Mask
-    from onnxlint_cmsis.onnx_graph.graph import Node
+    from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.types import Size
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from onnxlint_cmsis.dims.context import Context
+from onnxlint_cmsis.algebra.context import Context
 from onnxlint_cmsis.dims.new_lanes.interval import ANY, Interval, NotFiniteError, as_stored, text
 from onnxlint_cmsis.dims.new_lanes.lanes import NewLanes
 from onnxlint_cmsis.dims.new_lanes.layers import LAYERS
 from onnxlint_cmsis.dims.new_lanes.operators import ROWS
-from onnxlint_cmsis.onnx_graph.graph import Graph, Node
+from onnxlint_cmsis.graph.model import Graph, Node
 
 
 def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.dims.new_lanes.interval import (
     hull,
     point,
 )
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 Curve = Callable[[Interval, Node], Interval]
 """Values of a function. Raises NotFiniteError where one may be NaN or infinite."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isfinite, prod
 
-from onnxlint_cmsis.dims.constants import Constants
-from onnxlint_cmsis.dims.context import Axes, Context
+from onnxlint_cmsis.algebra.context import Axes, Context
+from onnxlint_cmsis.algebra.variables import Dimension, leaves_of
+from onnxlint_cmsis.dims.constant_uses import Constants
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, fill
 from onnxlint_cmsis.dims.new_lanes.interval import (
     NONE_BELOW_ZERO,
@@ -17,8 +18,7 @@ from onnxlint_cmsis.dims.new_lanes.interval import (
     point,
     range_of,
 )
-from onnxlint_cmsis.dims.variables import Dimension, leaves_of
-from onnxlint_cmsis.onnx_graph.graph import Constant, Node
+from onnxlint_cmsis.graph.model import Constant, Node
 
 MAX_READ = 4096
 """Constants of more elements are weights, which are not read."""

@@ -10,7 +10,7 @@ from onnxlint_cmsis.dims.new_lanes.curves import CURVES, number
 from onnxlint_cmsis.dims.new_lanes.interval import ANY, ZERO, Interval, NotFiniteError, hull, point, range_of, widened
 from onnxlint_cmsis.dims.new_lanes.lanes import Leaves, NewLanes
 from onnxlint_cmsis.dims.new_lanes.pairs import add, divide, multiply, subtract
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 Row = Callable[[Node, NewLanes], Interval]
 """What the new elements of a node's output hold. Raises NotFiniteError where one may be NaN or infinite."""

@@ -31,7 +31,7 @@ from onnxlint_cmsis.dims.new_lanes.layers import (
     normalization,
 )
 from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS, WHOLE_PAIRS, add, maximum, minimum, multiply
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def _curve(node: Node, lanes: NewLanes) -> Interval:

@@ -14,7 +14,7 @@ from onnxlint_cmsis.dims.new_lanes.interval import (
 )
 from onnxlint_cmsis.dims.new_lanes.lanes import NewLanes
 from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS, divide, multiply, subtract
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 SLACK = 2.0**-10
 """Relative error of operators that scale in integers."""

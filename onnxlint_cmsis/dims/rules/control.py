@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Context, Number
+from onnxlint_cmsis.algebra.context import Context, Number
+from onnxlint_cmsis.algebra.variables import Dimension
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
-from onnxlint_cmsis.dims.variables import Dimension
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def branches(node: Node, context: Context) -> None:

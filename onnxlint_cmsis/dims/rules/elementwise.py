@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.variables import Dimension, find
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
-from onnxlint_cmsis.dims.variables import Dimension, find
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def unary(node: Node, context: Context) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Context, NotFollowedError
 from onnxlint_cmsis.dims.rules import convolutions, elementwise, mixing, products
 from onnxlint_cmsis.dims.rules.quantize import quantize
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.dims.rules.slicing import join
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def fused_conv(_node: Node, context: Context) -> None:

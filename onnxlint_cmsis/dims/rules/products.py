@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.variables import Dimension
 from onnxlint_cmsis.dims.rules.elementwise import broadcast_axis, per_channel
 from onnxlint_cmsis.dims.rules.rule import Rule
-from onnxlint_cmsis.dims.variables import Dimension
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def matmul(context: Context, left: int, right: int) -> tuple[Dimension | None, Dimension | None]:

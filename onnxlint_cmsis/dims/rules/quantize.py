@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.dims.rules.elementwise import same_as
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.dims.rules.shaping import normalised
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 
 
 def quantize(node: Node, context: Context) -> None:

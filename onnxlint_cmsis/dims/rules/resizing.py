@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.context import Axes, Context, Element, NotFollowedError, Number
+from onnxlint_cmsis.algebra.context import Axes, Context, Element, NotFollowedError, Number
+from onnxlint_cmsis.algebra.variables import Dimension, find
 from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.dims.rules.shaping import normalised
-from onnxlint_cmsis.dims.variables import Dimension, find
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Size
 
 CHANNEL_MOVING = ("tf_crop_and_resize", "tf_half_pixel_for_nn")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onnxlint_cmsis.dims.context import Context
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.algebra.context import Context
+from onnxlint_cmsis.graph.model import Node
 
 Rule = Callable[[Node, Context], None]
 """Ties, pins and binds the axes of one node; raises NotFollowedError where it cannot."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from onnxlint_cmsis.dims.context import Axes, Context, Element, NotFollowedError, Number
+from onnxlint_cmsis.algebra.context import Axes, Context, Element, NotFollowedError, Number
+from onnxlint_cmsis.algebra.unify import ONE
+from onnxlint_cmsis.algebra.variables import Dimension, find
 from onnxlint_cmsis.dims.rules.rule import Rule
-from onnxlint_cmsis.dims.unify import ONE
-from onnxlint_cmsis.dims.variables import Dimension, find
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Size
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from onnxlint_cmsis.dims.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.algebra.variables import Dimension
 from onnxlint_cmsis.dims.rules.rule import Rule
 from onnxlint_cmsis.dims.rules.shaping import normalised
-from onnxlint_cmsis.dims.variables import Dimension
-from onnxlint_cmsis.onnx_graph.graph import Node
+from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Size
 
 TO_THE_END = 2**31 - 1

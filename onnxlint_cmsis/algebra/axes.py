@@ -1,0 +1,193 @@
+"""Resolved axes: what one axis of one tensor is made of once all unions are done, and where each class sits in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import accumulate
+
+from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, find, size_of
+from onnxlint_cmsis.types import Size
+
+
+class Form(str, Enum):
+    """How an axis is built."""
+
+    LEAF = "leaf"
+    CONCAT = "concat"
+    PRODUCT = "product"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One resolved axis: a leaf, parts one after the other, or a grid of factors."""
+
+    form: Form
+    """Leaf, concat or product."""
+    size: Size
+    """Elements along the axis, None where symbolic."""
+    leaf: int = -1
+    """Number of the leaf, which is the class's id where it is a class; -1 in a structure."""
+    parts: tuple[Axis, ...] = ()
+    """Parts in order, or factors outermost first."""
+
+
+class Resolver:
+    """Turns dimensions into axes; each root once, without recursion.
+
+    Leaves are numbered as they appear, after those that are given.
+    """
+
+    def __init__(self, first: Sequence[Dimension] = ()) -> None:
+        self.leaves: list[Dimension] = list(first)
+        self._numbers = {root: number for number, root in enumerate(first)}
+        self.opaque: list[int] = []
+        """Leaves of axes with too many parts to follow, and the axes' own."""
+        self._axes: dict[Dimension, Axis] = {}
+
+    def axis(self, dimension: Dimension) -> Axis:
+        """Resolved form of a dimension; nested concatenations and products are laid flat."""
+        target = find(dimension)
+        pending = [target]
+        while target not in self._axes:
+            root = pending[-1]
+            waiting = [] if root.binding is None else [find(part) for part in root.binding.parts]
+            waiting = [part for part in waiting if part not in self._axes]
+            if waiting:
+                pending.extend(reversed(waiting))
+                continue
+            pending.pop()
+            if root not in self._axes:
+                self._axes[root] = self._resolve(root)
+        return self._axes[target]
+
+    def _resolve(self, root: Dimension) -> Axis:
+        if root.binding is None:
+            return self._leaf(root)
+        parts = [self._axes[find(part)] for part in root.binding.parts]
+        form = Form.CONCAT if isinstance(root.binding, Concat) else Form.PRODUCT
+        root.width = sum(find(part).width for part in root.binding.parts)
+        if root.width > MAX_PARTS:
+            self.opaque.extend(leaf for part in parts for leaf in leaves(part))
+            root.width = 1
+            axis = self._leaf(root)
+            self.opaque.append(axis.leaf)
+            return axis
+        return self._joined(form, size_of(root), parts)
+
+    def _leaf(self, root: Dimension) -> Axis:
+        if root not in self._numbers:
+            self._numbers[root] = len(self.leaves)
+            self.leaves.append(root)
+        return Axis(Form.LEAF, root.size, self._numbers[root])
+
+    def _joined(self, form: Form, size: Size, parts: Sequence[Axis]) -> Axis:
+        flat: list[Axis] = []
+        for part in parts:
+            flat.extend(part.parts if part.form is form else (part,))
+        if form is Form.PRODUCT:
+            flat = [part for part in flat if not self._dropped(part)] or flat[:1]
+        return flat[0] if len(flat) == 1 else Axis(form, size, -1, tuple(flat))
+
+    def _dropped(self, part: Axis) -> bool:
+        """A factor of 1 that may not change says nothing."""
+        return part.size == 1 and part.form is Form.LEAF and self.leaves[part.leaf].fixed
+
+
+def leaves(axis: Axis) -> tuple[int, ...]:
+    """Numbers of the leaves in the axis, in order, each once."""
+    found: dict[int, None] = {}
+    pending = [axis]
+    while pending:
+        part = pending.pop()
+        if part.form is Form.LEAF:
+            found[part.leaf] = None
+        pending.extend(reversed(part.parts))
+    return tuple(found)
+
+
+def text(axis: Axis) -> str:
+    """Axis for a person: `64`, `[8 + 8]`, `12 = 4 x 3`, `?` where symbolic."""
+    if axis.size is None:
+        return "?"
+    if axis.form is Form.LEAF:
+        return str(axis.size)
+    inner = _terms(axis)
+    return inner if axis.form is Form.CONCAT else f"{axis.size} = {inner}"
+
+
+def _terms(axis: Axis) -> str:
+    if axis.form is Form.LEAF:
+        return str(axis.size)
+    if axis.form is Form.CONCAT:
+        return "[" + " + ".join(_terms(part) for part in axis.parts) + "]"
+    return " x ".join(_terms(part) for part in axis.parts)
+
+
+def resized(axis: Axis, sizes: Mapping[int, int]) -> Size:
+    """Size of the axis when each leaf named in `sizes` has that size and every other keeps its own.
+
+    Arrays that can be broadcast stand for many sizes; then the answer is one.
+    """
+    if axis.form is Form.LEAF:
+        return sizes.get(axis.leaf, axis.size)
+    total = 0 if axis.form is Form.CONCAT else 1
+    for part in axis.parts:
+        size = resized(part, sizes)
+        if size is None:
+            return None
+        total = total + size if axis.form is Form.CONCAT else total * size
+    return total
+
+
+def lanes(axis: Axis, leaf: int) -> tuple[tuple[int, ...], ...]:
+    """Indices along the axis at which each lane of a leaf sits: one tuple per lane, ascending.
+
+    `Product(H, W, C)`, leaf C: lane c sits at c, C + c, 2C + c, ... . A leaf that occurs twice has the indices of
+    both places. Empty where the leaf is not in the axis. Raises ValueError where a size is symbolic.
+    """
+    found: dict[int, list[int]] = {}
+    for index, held in enumerate(_lanes_of_cells(axis, leaf)):
+        for lane in held:
+            found.setdefault(lane, []).append(index)
+    return tuple(tuple(found[lane]) for lane in sorted(found))
+
+
+def placement(axis: Axis, kept: Mapping[int, Sequence[int | None]]) -> tuple[int | None, ...]:
+    """Where the elements of a resized axis come from: for each new index the old one, or None for a new element.
+
+    `kept` gives, for each leaf to resize, the old lane that each new lane holds, or None for a new lane:
+    `(0, 1, 2, None)` pads three lanes to four, `(0, 2)` removes lane 1. Other leaves keep all their lanes.
+    Raises ValueError where a size is symbolic.
+    """
+    if axis.size is None:
+        raise ValueError("the axis has a symbolic size, so its indices are not known")
+    if axis.form is Form.LEAF:
+        return tuple(kept.get(axis.leaf, range(axis.size)))
+    places = [placement(part, kept) for part in axis.parts]
+    if axis.form is Form.CONCAT:
+        starts = [0, *accumulate(part.size or 0 for part in axis.parts)]
+        return tuple(
+            None if old is None else start + old for start, place in zip(starts, places, strict=False) for old in place
+        )
+    grid: list[int | None] = [0]
+    for part, place in zip(axis.parts, places, strict=True):
+        size = part.size or 0
+        grid = [None if old is None or one is None else old * size + one for old in grid for one in place]
+    return tuple(grid)
+
+
+def _lanes_of_cells(axis: Axis, leaf: int) -> list[tuple[int, ...]]:
+    """Lanes of the leaf that each index of the axis belongs to; two where the leaf is two factors of it."""
+    if axis.size is None:
+        raise ValueError("the axis has a symbolic size, so its indices are not known")
+    if axis.form is Form.LEAF:
+        return [(lane,) if axis.leaf == leaf else () for lane in range(axis.size)]
+    held = [_lanes_of_cells(part, leaf) for part in axis.parts]
+    if axis.form is Form.CONCAT:
+        return [lane for part in held for lane in part]
+    grid: list[tuple[int, ...]] = [()]
+    for part in held:
+        grid = [tuple(dict.fromkeys(outer + inner)) for outer in grid for inner in part]
+    return grid

@@ -1,0 +1,154 @@
+"""What a rule sees of the graph: the dimensions of its node's tensors, and the words to tie, pin and bind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from onnxlint_cmsis.algebra.tensors import Axes, NotFollowedError, Tensors
+from onnxlint_cmsis.algebra.variables import Dimension, size_of
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.types import Size
+
+__all__ = ["Axes", "Context", "Element", "LayerDims", "Naming", "NotFollowedError", "Number"]
+
+
+class Number(NamedTuple):
+    """A fixed element of a tensor of sizes, and the constant it was read from."""
+
+    value: int
+    tensor: str
+    place: int
+
+
+Element = Number | Dimension | None
+"""One element of a tensor of sizes: a fixed number, the size of a dimension, or unknown."""
+
+
+class Naming(NamedTuple):
+    """A number in the file that names a size: `value = sign * sum of the parts' sizes`."""
+
+    node: int
+    position: int
+    attribute: str
+    element: int
+    origin: Number | None
+    parts: tuple[Dimension, ...]
+    sign: int
+
+
+class LayerDims(NamedTuple):
+    """Dimensions of the constant weights of one layer."""
+
+    node: int
+    decides: tuple[Dimension, ...]
+    reads: tuple[Dimension, ...]
+
+
+class Context(Tensors):
+    """All that a rule may do: read sizes, tie, pin, bind, and note what layers decide."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.elements: dict[str, tuple[Element, ...]] = {}
+        self.layers: list[LayerDims] = []
+        self.groups: dict[int, dict[str, Dimension]] = {}
+        self.namings: list[Naming] = []
+
+    # sizes as data
+
+    def values(self, position: int) -> tuple[Element, ...] | None:
+        """Elements of an input that holds sizes or positions; None where nothing is known of it."""
+        if not self.has(position):
+            return None
+        name = self.node.inputs[position]
+        if name in self.elements:
+            return self.elements[name]
+        constant = self.graph.constants.get(name)
+        if constant is None or len(constant.shape) > 1 or "int" not in constant.elem_type:
+            return None
+        numbers = constant.values()
+        if numbers is None or not all(isinstance(number, int) for number in numbers):
+            return None
+        return tuple(Number(int(number), name, index) for index, number in enumerate(numbers))
+
+    def ints(self, position: int) -> tuple[int, ...] | None:
+        """Elements of an input where all are fixed numbers, else None."""
+        elements = self.values(position)
+        if elements is None or not all(isinstance(element, Number) for element in elements):
+            return None
+        return tuple(element.value for element in elements if isinstance(element, Number))
+
+    def ints_of(self, attribute: str, position: int, default: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
+        """A list that older opsets keep in an attribute and newer ones in an input; None where computed at run time."""
+        if self.has(position):
+            return self.ints(position)
+        return self.node.ints(attribute) if attribute in self.node.attributes else default
+
+    def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note that an element of an input names a size, so that it is edited with it."""
+        elements = self.values(position)
+        origin = elements[element] if elements is not None else None
+        origin = origin if isinstance(origin, Number) else None
+        self.namings.append(Naming(self.node.index, position, "", element, origin, tuple(parts), sign))
+
+    def name_attribute(self, attribute: str, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note that an element of an attribute names a size."""
+        self.namings.append(Naming(self.node.index, -1, attribute, element, None, tuple(parts), sign))
+
+    def name(self, where: tuple[str, int], element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note it for a number that newer opsets keep in an input and older ones in an attribute."""
+        if self.has(where[1]):
+            self.name_input(where[1], element, parts, sign)
+        else:
+            self.name_attribute(where[0], element, parts, sign)
+
+    # ties
+
+    def tie_all(self, first: Iterable[Dimension], second: Iterable[Dimension]) -> None:
+        """Tie two lists of axes, one by one."""
+        for left, right in zip(first, second, strict=False):
+            self.tie(left, right)
+
+    def pin(self, dimension: Dimension, reason: str) -> None:
+        """Lock a dimension."""
+        self.variables.pin(dimension, self.label, reason)
+
+    def pin_all(self, dimensions: Iterable[Dimension], reason: str) -> None:
+        """Lock several dimensions."""
+        for dimension in dimensions:
+            self.pin(dimension, reason)
+
+    def pin_everything(self, reason: str) -> None:
+        """Lock every axis of the node's inputs and outputs."""
+        for position in range(len(self.node.inputs)):
+            self.pin_all(self.input(position) or (), reason)
+        for name in filter(None, self.node.outputs):
+            self.pin_all(self.axes_of(name) or (), reason)
+
+    def fixed(self, size: Size, reason: str) -> Dimension:
+        """A new dimension that may not change."""
+        dimension = Dimension(size)
+        self.pin(dimension, reason)
+        return dimension
+
+    def concat(self, parts: Iterable[Dimension]) -> Dimension:
+        """Elements of the parts in order."""
+        return self.variables.concat(parts, self.label)
+
+    def product(self, factors: Iterable[Dimension]) -> Dimension:
+        """Grid of the factors, outermost first."""
+        return self.variables.product(factors, self.label)
+
+    def layer(self, weights: int, decides: Iterable[Dimension], reads: Iterable[Dimension]) -> None:
+        """Note what the constant weights at an input decide and read.
+
+        Nothing where they are not constant, or where everything is, so that the node only computes weights.
+        """
+        given = [position for position in range(len(self.node.inputs)) if self.has(position)]
+        if self.is_constant(weights) and not all(map(self.is_constant, given)):
+            self.layers.append(LayerDims(self.node.index, tuple(decides), tuple(reads)))
+
+    def size(self, dimension: Dimension) -> Size:
+        """Size as far as it is known by now."""
+        return size_of(dimension)

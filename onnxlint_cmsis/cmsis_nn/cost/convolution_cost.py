@@ -1,0 +1,86 @@
+"""Convolutions: how often the loops of each kernel run.
+
+Sources: ConvolutionFunctions/arm_convolve_s8.c, arm_convolve_1x1_s8.c and arm_convolve_1x1_s8_fast.c of each release.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.cost.matmul import core_4x_s8, kernel_s8_s16, mat_mult_s8, nt_t_s8, single_column
+from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, add
+from onnxlint_cmsis.types import Isa
+
+
+def convolve_1x1_s8_fast(sizes: Sizes, isa: Isa) -> Counts:
+    """One product over all pixels."""
+    rows = sizes.n * sizes.in_h * sizes.in_w
+    return {"convolve_1x1_s8_fast": 1, **nt_t_s8(isa, 1, rows, sizes.in_c, sizes.out_c)}
+
+
+def convolve_1x1_s8(sizes: Sizes, isa: Isa) -> Counts:
+    """One product for each output row."""
+    return {"convolve_1x1_s8": 1, **nt_t_s8(isa, sizes.n * sizes.out_h, sizes.out_w, sizes.in_c, sizes.out_c)}
+
+
+def convolve_s8(sizes: Sizes, isa: Isa) -> Counts:
+    """Columns of windows, two at a time (four on MVE), each group multiplied by all filters."""
+    counts = {"convolve_s8": 1, **_im2col(sizes)}
+    inside = sizes.plane.inside
+    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
+    add(counts, block(isa, "im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
+    if isa is Isa.MVE:
+        fours, left = divmod(sizes.pixels, 4)
+        add(counts, nt_t_s8(isa, sizes.n * fours, 4, sizes.depth, sizes.out_c))
+        add(counts, nt_t_s8(isa, sizes.n if left else 0, left, sizes.depth, sizes.out_c))
+    else:
+        add(counts, widen("convolve_s8.widen", sizes.n * sizes.pixels, sizes.depth))
+        _columns_by_two(counts, sizes, isa)
+    return counts
+
+
+def convolve_s8_widening_taps(sizes: Sizes, isa: Isa) -> Counts:
+    """Scalar and dsp in 4.0.0: every tap is widened on its way into the column."""
+    counts = {"convolve_s8": 1, **_im2col(sizes)}
+    outside = sizes.pixels * sizes.taps - sizes.plane.inside
+    counts["im2col.copy"] = sizes.n * sizes.plane.inside
+    add(counts, widen("im2col.copy", sizes.n * sizes.plane.inside, sizes.in_c))
+    add(counts, block(isa, "im2col.fill", sizes.n * outside, 2 * sizes.in_c))
+    _columns_by_two(counts, sizes, isa)
+    return counts
+
+
+def convolve_s8_core_4x(sizes: Sizes, isa: Isa) -> Counts:
+    """MVE in 4.0.0: groups of four pixels by one function, or by another where a tap falls in the padding.
+
+    Taps in the padding are filled by the C library there, not by arm_memset_s8.
+    """
+    counts = {"convolve_s8": 1, **_im2col(sizes)}
+    inside, left = sizes.plane.inside, sizes.pixels % 4
+    whole, padded = sizes.fours
+    add(counts, block(isa, "im2col.copy", sizes.n * inside, sizes.in_c))
+    add(counts, library_block("im2col.fill", sizes.n * (sizes.pixels * sizes.taps - inside), sizes.in_c))
+    add(counts, core_4x_s8(sizes.n * whole, sizes.depth, sizes.out_c))
+    add(counts, mat_mult_s8(sizes.n * padded, 4, sizes.depth, sizes.out_c))
+    add(counts, mat_mult_s8(sizes.n if left else 0, left, sizes.depth, sizes.out_c))
+    return counts
+
+
+def _im2col(sizes: Sizes) -> Counts:
+    """The loops around the copies of the taps."""
+    plane, images = sizes.plane, sizes.n
+    return {
+        "im2col.row": images * sizes.out_h,
+        "im2col.pixel": images * sizes.pixels,
+        "im2col.filter_row": images * plane.h.inside * sizes.out_w,
+        "im2col.filter_row.outside": images * (plane.h.before + plane.h.after) * sizes.out_w,
+        "im2col.above": images * plane.h.before * sizes.out_w * sizes.filter_w,
+        "im2col.below": images * plane.h.after * sizes.out_w * sizes.filter_w,
+        "im2col.left": images * plane.h.inside * plane.w.before,
+        "im2col.right": images * plane.h.inside * plane.w.after,
+    }
+
+
+def _columns_by_two(counts: Counts, sizes: Sizes, isa: Isa) -> None:
+    pairs, odd = divmod(sizes.pixels, 2)
+    add(counts, kernel_s8_s16(isa, sizes.n * pairs, sizes.depth, sizes.out_c))
+    add(counts, single_column(isa, sizes.n * odd, sizes.depth, sizes.out_c))

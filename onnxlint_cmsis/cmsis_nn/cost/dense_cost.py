@@ -1,0 +1,67 @@
+"""Fully connected layers: how often the loops of arm_nn_vec_mat_mult_t_s8 run.
+
+Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and NNSupportFunctions/arm_nn_vec_mat_mult_t_s8.c.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.cost.plane import up
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, by_rest
+from onnxlint_cmsis.types import Isa
+
+OUTPUTS = {Isa.SCALAR: 3, Isa.DSP: 2, Isa.MVE: 4}
+"""Outputs worked out together."""
+
+UNROLLED = 8
+"""Turns that gcc joins in the loop over the depth on dsp (`unroll-loops` in arm_nn_vec_mat_mult_t_s8.c)."""
+
+
+def fully_connected_s8(sizes: Sizes, isa: Isa) -> Counts:
+    """One vector by matrix product for each input row."""
+    return _products(sizes, isa, OUTPUTS[isa])
+
+
+def by_three(sizes: Sizes, isa: Isa) -> Counts:
+    """The same for MVE before 5.0.0, which takes three outputs together."""
+    return _products(sizes, isa, 3)
+
+
+def _products(sizes: Sizes, isa: Isa, together: int) -> Counts:
+    groups, rest = divmod(sizes.out_c, together)
+    counts = {
+        "fully_connected_s8": 1,
+        "vec_mat": sizes.n,
+        "vec_mat.groups.enter": sizes.n * (groups > 0),
+        "vec_mat.singles.enter": sizes.n * (rest > 0),
+    }
+    for name, outputs in (("vec_mat.group", groups), ("vec_mat.single", rest)):
+        counts |= _output(isa, name, sizes.n * outputs, sizes.in_c)
+    return counts
+
+
+def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
+    if isa is Isa.MVE:
+        return _vectors(name, times, up(depth, 16))
+    if isa is Isa.SCALAR:
+        return {name: times, f"{name}.depth": times * depth}
+    blocks = depth // 4
+    counts = {
+        name: times,
+        f"{name}.depth_4": times * blocks,
+        f"{name}.depth_4.enter": times * (blocks > 0),
+        f"{name}.unrolled": times * (blocks // UNROLLED),
+        f"{name}.unrolled.enter": times * (blocks >= UNROLLED),
+    }
+    counts |= dict(by_rest(name, times, blocks, UNROLLED)[1:])
+    return counts | dict(by_rest(name, times, depth, 4, "tail")[1:])
+
+
+def _vectors(name: str, times: int, vectors: int) -> Counts:
+    """The loop over the depth on MVE; in 5.0.0 and 6.0.0 gcc joins two turns."""
+    return {
+        name: times,
+        f"{name}.two_vectors": times * (vectors // 2),
+        f"{name}.odd_vector": times * (vectors % 2),
+        f"{name}.from_2": times * (vectors >= 2),
+        f"{name}.from_3": times * (vectors >= 3),
+    }

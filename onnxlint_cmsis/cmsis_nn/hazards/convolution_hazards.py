@@ -1,0 +1,222 @@
+"""The general convolution kernels: groups, dilation, 16-bit variables."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    TRUE,
+    Condition,
+    all_of,
+    any_of,
+    equal,
+    greater,
+    unequal,
+)
+from onnxlint_cmsis.cmsis_nn.expressions import Term, minimum, named, round_up
+from onnxlint_cmsis.cmsis_nn.names import (
+    COLS,
+    CTX_SIZE,
+    DILATION_H,
+    DILATION_W,
+    FILTER_C,
+    FILTER_H,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_W,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    TAPS,
+)
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Hazard, Origin
+from onnxlint_cmsis.types import Isa
+
+_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+_S8 = "arm_convolve_s8"
+_ENTRIES_S8 = ("convolve_s8", "depthwise_s8", "transpose_conv_s8")
+
+_GROUPED = unequal(IN_C, FILTER_C)
+_GROUPS = named("groups", IN_C // FILTER_C)
+_GROUP_COLS = TAPS * FILTER_C
+_PIXELS = OUT_H * OUT_W
+_ODD_PIXEL = equal(_PIXELS % 2, 1)
+_LARGEST, _LARGEST_BY_4 = 65535, 4 * 65535 + 3
+# arm_convolve_s8 on MVE fills up to 4 rows of one group, each aligned to 4 bytes, the last to its end alone.
+_WRITTEN = named("bytes_written", (minimum(_PIXELS, 4) - 1) * round_up(_GROUP_COLS, 4) + _GROUP_COLS)
+
+
+def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas)
+
+
+def _beyond_16_bit(*sizes: Term) -> Condition:
+    return any_of(*(greater(size, _LARGEST) for size in sizes))
+
+
+_DEF_S8 = {_5_8: 51, _5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
+_FROM_6 = {release: _DEF_S8[release] for release in ("6.0.0", "7.0.0", "main")}
+# The wrappers choose a kernel without a look at filter_dims.c or, in 5.8.0, at the dilation; the choice opens here.
+_WRAPPER_S8 = {_5_8: 62, _5_9: 62, "4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
+_WRAPPER_S16 = {_5_9: 63, "4.0.0": 63, "4.1.0": 63, "5.0.0": 63, "6.0.0": 62, "7.0.0": 62, "main": 62}
+_WRAPPER_S4 = {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62, "main": 63}
+
+
+def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, what: str) -> Hazard:
+    """A count of filter_dims.h * filter_dims.w * input_dims.c that is kept in 16 bits, where `guard` holds."""
+    return Hazard(
+        id=name,
+        kind="narrow",
+        entries=_ENTRIES_S8,
+        kernels=(_S8,),
+        origin=origin,
+        when=all_of(guard, breach),
+        evidence="read in the source",
+        brief="cuts the number of columns off to 16 bits",
+        what=what,
+        breach=breach,
+    )
+
+
+def _odd_column(name: str, isa: Isa, lines: dict[str, int], columns: Term) -> Hazard:
+    """The loop over the pixel that an odd number of output pixels leaves over; dsp code counts in steps of 4."""
+    breach = greater(columns, _LARGEST_BY_4 if isa is Isa.DSP else _LARGEST)
+    what = "For the last of an odd number of output pixels the columns are counted in a 16-bit variable."
+    return _columns(name, _at(_S8, lines, (isa,)), _ODD_PIXEL, breach, what)
+
+
+_PAIRS = "The columns of two output pixels at a time are counted in a 16-bit parameter."
+# Up to 4.1.0 arm_nn_mat_mult_kernel_s8_s16 takes the count as uint16_t (4.0.0: line 48), from 5.0.0 on as int32_t.
+_UP_TO_4_1 = {_5_9: 51, "4.0.0": 235, "4.1.0": 50}
+_TOO_MANY = greater(COLS, _LARGEST)
+# One pixel alone is left over, which dsp code counts in steps of 4.
+_PAIR_OR_MORE = any_of(greater(_PIXELS, 1), greater(COLS, _LARGEST_BY_4))
+
+HAZARDS = (
+    Hazard(
+        id="conv-dilation-ignored",
+        kind="wrong",
+        entries=("convolve_s8", "depthwise_s8"),
+        kernels=(),
+        origin=_at("arm_convolve_wrapper_s8", {_5_8: 62}),
+        when=any_of(greater(DILATION_H, 1), greater(DILATION_W, 1)),
+        evidence="read in the source",
+        brief="computes the dilated layer undilated",
+        what="No kernel of this release reads the dilation: a dilated layer is computed undilated.",
+    ),
+    Hazard(
+        id="conv-grouped-as-dense",
+        kind="wrong",
+        entries=("convolve_s8",),
+        kernels=(),
+        origin=_at("arm_convolve_wrapper_s8", _WRAPPER_S8),
+        when=_GROUPED,
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="computes the grouped layer as a dense one",
+        what="No kernel of this release reads filter_dims.c: a grouped convolution is computed as a dense one.",
+        way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-s16-grouped-as-dense",
+        kind="wrong",
+        entries=("convolve_s16",),
+        kernels=(),
+        origin=_at("arm_convolve_wrapper_s16", _WRAPPER_S16),
+        when=_GROUPED,
+        evidence="read in the source",
+        brief="computes the grouped layer as a dense one",
+        what="No s16 kernel reads filter_dims.c: a grouped convolution is computed as a dense one.",
+        way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-s4-grouped-as-dense",
+        kind="wrong",
+        entries=("convolve_s4",),
+        kernels=(),
+        origin=_at("arm_convolve_wrapper_s4", _WRAPPER_S4),
+        when=_GROUPED,
+        evidence="read in the source",
+        brief="computes the grouped layer as a dense one",
+        what="The s4 kernels compute no groups: a grouped convolution is computed as a dense one.",
+        way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-grouped-no-scratch",
+        kind="error",
+        entries=("convolve_s8",),
+        kernels=(_S8,),
+        origin=_at(_S8, {"6.0.0": 63, "7.0.0": 64}),
+        when=all_of(_GROUPED, equal(CTX_SIZE, 0)),
+        evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
+        brief="returns ARM_CMSIS_NN_ARG_ERROR for want of a buffer",
+        what="The size function answers 0 for a grouped 1x1 layer, but arm_convolve_s8 runs it and returns "
+        "ARM_CMSIS_NN_ARG_ERROR without a buffer.",
+        breach=_GROUPED,
+        way_round="Split the layer into one convolution per group.",
+        status=-1,
+    ),
+    Hazard(
+        id="conv-groups-undefined",
+        kind="error",
+        entries=("convolve_s8",),
+        kernels=(_S8,),
+        origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
+        when=any_of(equal(FILTER_C, 0), greater(FILTER_C, IN_C)),
+        evidence="reproduced on a host build of the library",
+        brief="divides by zero",
+        what="The kernel divides by filter_dims.c and by the number of groups, one of which is zero.",
+        status=None,
+    ),
+    Hazard(
+        id="conv-groups-not-even",
+        kind="error",
+        entries=("convolve_s8",),
+        kernels=(_S8,),
+        origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
+        when=any_of(unequal(IN_C % _GROUPS, 0), unequal(OUT_C % _GROUPS, 0)),
+        evidence="reproduced on a host build of the library",
+        brief="returns ARM_CMSIS_NN_ARG_ERROR for these groups",
+        what="The channels do not divide by the number of groups: ARM_CMSIS_NN_ARG_ERROR.",
+        way_round="Choose input and output channels that the number of groups divides.",
+        status=-1,
+    ),
+    Hazard(
+        id="conv-grouped-1xn-scratch",
+        kind="overrun",
+        entries=("convolve_s8",),
+        kernels=(_S8,),
+        origin=_at(_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY),
+        when=all_of(_GROUPED, greater(CTX_SIZE, 0), greater(_WRITTEN, CTX_SIZE)),
+        evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
+        brief="writes past its scratch buffer",
+        what="The size function answers the 1xN kernel's size for a grouped 1xN layer, but arm_convolve_s8 runs it "
+        "and writes past that buffer.",
+        breach=greater(_WRITTEN, CTX_SIZE),
+        way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-16-bit-sizes",
+        kind="narrow",
+        entries=_ENTRIES_S8,
+        kernels=(_S8,),
+        origin=_at(_S8, _DEF_S8),
+        when=_beyond_16_bit(
+            IN_H, IN_W, IN_C, FILTER_H, FILTER_W, OUT_H, OUT_W, OUT_C, STRIDE_H, STRIDE_W, PAD_H, PAD_W
+        ),
+        evidence="read in the source",
+        brief="cuts a size off to 16 bits",
+        what="Sizes, strides and paddings are kept in 16-bit variables.",
+    ),
+    # Plain C code of 5.8.0 multiplies without im2col and counts in 32 bits.
+    _columns("conv-16-bit-columns-plain", _at(_S8, _UP_TO_4_1, (Isa.SCALAR,)), TRUE, _TOO_MANY, _PAIRS),
+    _columns(
+        "conv-16-bit-columns-dsp", _at(_S8, {_5_8: 51, **_UP_TO_4_1}, (Isa.DSP,)), _PAIR_OR_MORE, _TOO_MANY, _PAIRS
+    ),
+    _odd_column("conv-16-bit-odd-column-plain-5", Isa.SCALAR, {"5.0.0": 50}, COLS),
+    _odd_column("conv-16-bit-odd-column-dsp-5", Isa.DSP, {"5.0.0": 50}, COLS),
+    _odd_column("conv-16-bit-odd-column-plain", Isa.SCALAR, _FROM_6, _GROUP_COLS),
+    _odd_column("conv-16-bit-odd-column-dsp", Isa.DSP, _FROM_6, _GROUP_COLS),
+)

@@ -1,0 +1,138 @@
+"""The depthwise kernels: 3x3 with padding, windows outside the input, channels that do not match."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, greater, unequal
+from onnxlint_cmsis.cmsis_nn.expressions import named
+from onnxlint_cmsis.cmsis_nn.names import (
+    FILTER_H,
+    IN_C,
+    IN_H,
+    IN_W,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PAD_AFTER_H,
+    PAD_AFTER_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+)
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, NOT_MVE, Hazard, Origin
+from onnxlint_cmsis.types import Isa
+
+_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+_FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
+_3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
+_FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
+_LESS_PADDING = "Choose less padding, or let the runtime pad in a layer of its own."
+_DSP = (Isa.DSP,)
+_DSP_ON_HOST = "read in the source, and seen on a host build of the dsp code; not run on a Cortex-M"
+_HOST = "reproduced on a host build of the library"
+
+_LAST_WINDOW = named("start_of_last_window", (OUT_H - 1) * STRIDE_H - PAD_H)
+_BELOW = greater(_LAST_WINDOW, IN_H)
+_OUTSIDE = any_of(greater(PAD_H, FILTER_H), _BELOW)
+# The last window starts behind the input by what the padding after has more than the filter, less up to stride - 1.
+_OUTSIDE_BY_PADDING = any_of(
+    greater(PAD_H, FILTER_H),
+    all_of(greater(PAD_AFTER_H, FILTER_H), any_of(at_least(PAD_AFTER_H, FILTER_H + STRIDE_H), _BELOW)),
+)
+_OUTSIDE_WHAT = (
+    "A window lies wholly above or below the input by at least one row; the kernel then clears more rows than its "
+    "scratch buffer has."
+)
+_RIGHT_EDGE = named("middle_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W + 1)
+_PAST_ROW = at_least(_RIGHT_EDGE, IN_W)
+
+
+def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas)
+
+
+def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="error",
+        entries=(entry,),
+        kernels=(origin.function,),
+        origin=origin,
+        when=unequal(IN_C, OUT_C),
+        evidence="read in the source",
+        brief="returns an error where input and output channels differ",
+        what="The kernel for channel multiplier 1 returns an error where input and output channels differ.",
+        status=status,
+    )
+
+
+def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="overrun",
+        entries=(entry,),
+        kernels=(origin.function,),
+        origin=origin,
+        when=_OUTSIDE,
+        unsized=_OUTSIDE_BY_PADDING,
+        evidence=evidence,
+        brief="writes past its scratch buffer",
+        what=_OUTSIDE_WHAT,
+        way_round=_LESS_PADDING,
+    )
+
+
+_RELEASES = (_5_8, _5_9, "4.0.0", *_FROM_4_1)
+_DEF_3X3 = dict.fromkeys(_RELEASES, 52)
+_DEF_OPT = {**dict.fromkeys(_RELEASES, 51), "4.0.0": 257}
+_FROM_4, _FROM_5 = _RELEASES[2:], _FROM_4_1[1:]
+
+HAZARDS = (
+    # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
+    _channels("dw-3x3-channels-mismatch", "depthwise_s8", _at(_3X3, {_5_8: 85, _5_9: 85}, NOT_MVE), -3),
+    _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
+    Hazard(
+        id="dw-3x3-padding-refused",
+        kind="error",
+        entries=("depthwise_s8",),
+        kernels=(_3X3,),
+        origin=_at(_3X3, {_5_8: 90}, NOT_MVE),
+        when=greater(PAD_W, 1),
+        evidence=_HOST,
+        brief="returns an argument error for this padding",
+        what="The wrapper of this release tests only padding.h before it takes the 3x3 kernel, which returns an "
+        "argument error for padding.w above 1.",
+        way_round=_LESS_PADDING,
+        status=-1,
+    ),
+    Hazard(
+        id="dw-3x3-padding-after",
+        kind="wrong",
+        entries=("depthwise_s8",),
+        kernels=(_3X3,),
+        origin=_at(_3X3, _DEF_3X3, NOT_MVE),
+        when=_PAST_ROW,
+        unsized=all_of(at_least(PAD_AFTER_W, 2), any_of(at_least(PAD_AFTER_W, STRIDE_W + 1), _PAST_ROW)),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="reads past the row in its last column",
+        what="The 3x3 kernel reads the middle column of its window without a test: with a padding of 2 or more on the "
+        "right the last column reads past the row.",
+        way_round=_LESS_PADDING,
+    ),
+    _channels("dw-opt-channels-differ", "depthwise_s8", _at(_OPT, {"4.0.0": 68, **dict.fromkeys(_FROM_4_1, 67)})),
+    _outside("dw-opt-window-outside", "depthwise_s8", _at(_OPT, _DEF_OPT, _DSP), _DSP_ON_HOST),
+    _channels("dw-fast-s16-channels-differ", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4, 67))),
+    _outside(
+        "dw-fast-s16-window-outside",
+        "depthwise_s16",
+        _at(_FAST_S16, dict.fromkeys(_FROM_4, 51), _DSP),
+        _DSP_ON_HOST,
+    ),
+    _channels("dw-s4-opt-channels-differ", "depthwise_s4", _at(_OPT_S4, dict.fromkeys(_FROM_5, 69))),
+    _outside(
+        "dw-s4-opt-window-outside",
+        "depthwise_s4",
+        _at(_OPT_S4, dict.fromkeys(_FROM_5, 51), NOT_MVE),
+        "a host build of the scalar code wrote past the buffer; read in the source for dsp; not run on a Cortex-M",
+    ),
+)

@@ -1,0 +1,89 @@
+"""The direct transposed-convolution kernel: wrong rows, rows past the output, scratch too small."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.expressions import maximum, named
+from onnxlint_cmsis.cmsis_nn.names import FILTER_W, IN_H, OUT_H, PAD_H, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
+
+_KERNEL = "arm_transpose_conv_s8"
+_FILE = f"{CONVOLUTION}{_KERNEL}.c"
+_REVERSE = "Give it 17 or more input channels with strides of at most 2: convolution with reversed weights is right."
+
+# 7.0.0 writes stride.h rows for each input row from the first whose top padding is used up.
+_ROWS_7_0 = named("rows_written", (IN_H - (PAD_H + STRIDE_H - 1) // STRIDE_H) * STRIDE_H)
+_ROWS_MAIN = named("rows_written", IN_H * STRIDE_H - PAD_H)
+
+
+def _at(lines: dict[str, int]) -> Origin:
+    return Origin(_FILE, _KERNEL, lines)
+
+
+_ENTRY = ("transpose_conv_s8",)
+_PAST_OUTPUT = "The direct kernel writes more rows than the output has; with several images the next one is wrong too."
+
+HAZARDS = (
+    Hazard(
+        id="tconv-padding-not-in-strides",
+        kind="wrong",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=_at({"7.0.0": 141}),
+        when=unequal(PAD_H % STRIDE_H, 0),
+        evidence="reproduced with the real library on an emulated Cortex-M; reported upstream (issue 230, fixed by "
+        "pull request 233)",
+        brief="writes rows from the wrong place",
+        what="The direct kernel writes rows from the wrong place of its ring buffer unless stride.h divides padding.h: "
+        "status SUCCESS, nearly every value wrong.",
+        way_round=_REVERSE,
+    ),
+    Hazard(
+        id="tconv-rows-past-output",
+        kind="overrun",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=_at({"7.0.0": 141}),
+        when=greater(_ROWS_7_0, OUT_H),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="writes rows past the output",
+        what=_PAST_OUTPUT,
+        way_round=_REVERSE,
+    ),
+    Hazard(
+        id="tconv-rows-past-output-main",
+        kind="overrun",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=_at({"main": 147}),
+        when=greater(_ROWS_MAIN, OUT_H),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="writes rows past the output",
+        what=_PAST_OUTPUT,
+        way_round=_REVERSE,
+    ),
+    Hazard(
+        id="tconv-padding-above-input",
+        kind="wrong",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=_at({"main": 147}),
+        when=less(IN_H * STRIDE_H, PAD_H),
+        evidence="compared with a plain reference",
+        brief="gives wrong values",
+        what="The padding is more than the rows that the input spreads to; the direct kernel's values are wrong.",
+    ),
+    Hazard(
+        id="tconv-scratch-too-small",
+        kind="overrun",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=Origin(_FILE, _KERNEL, {"7.0.0": 48, "main": 48}),
+        when=greater(STRIDE_W, maximum(FILTER_W, STRIDE_H)),
+        evidence="reproduced on a host build of the library; reported upstream (pull request 243)",
+        brief="writes past its scratch buffer",
+        what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "
+        "scratch buffer.",
+        way_round="Choose stride.w no greater than filter_dims.w or stride.h.",
+    ),
+)

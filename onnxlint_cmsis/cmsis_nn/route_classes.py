@@ -1,0 +1,136 @@
+"""Calls that differ in their channel counts only: which of them certainly take the same route.
+
+A route is decided by comparisons of the tables' terms. Calls for which every comparison that any row could ask about
+has the same truth have the same kernel, chain, status and hazards (buffer sizes differ). Working out the truths of many
+calls at once takes a fraction of routing each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.cmsis_nn.conditions import Condition
+from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
+from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
+from onnxlint_cmsis.cmsis_nn.expressions import Term, term
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Wrapper
+from onnxlint_cmsis.types import KernelCall, Target
+
+Numbers = NDArray[np.int64]
+
+COMPARED = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def alike(calls: KernelCall, target: Target) -> Numbers:
+    """A number for each call, from 0 up; calls with the same number take the same route on the target.
+
+    `calls` is a call whose channel counts are arrays of one length, at least one of them.
+    """
+    values = calls.variables()
+    known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
+    moving = frozenset(name for name, sizes in known.items() if sizes.ndim)
+    length = next(known[name].size for name in moving)
+    truths = [
+        _truth(comparison, known)
+        for comparison, names in comparisons(calls.entry, target)
+        if moving & names and names <= known.keys()
+    ]
+    differing = {truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}
+    numbers = np.zeros(length, dtype=np.int64)
+    for truth in differing.values():
+        _, numbers = np.unique(2 * numbers + truth, return_inverse=True)
+    return numbers
+
+
+@cache
+def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[str]], ...]:
+    """Every comparison that routing a call of the entry point could ask for, with the variables that it reads.
+
+    All in terms of the call's own variables.
+    """
+    wrapper = wrapper_for(entry) or single_branch(entry)
+    conditions = [branch.when for branch in _branches(wrapper, target)]
+    conditions += [size.when for size in wrapper.sizes if size.origin.covers(target)]
+    conditions += [row.when for row in DELEGATIONS if target.release in row.origin.lines]
+    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
+    conditions += [condition for row in hazards for condition in (row.when, row.unsized) if condition]
+    sizes = [term(-1), *(size.size for size in wrapper.sizes if size.origin.covers(target))]
+    seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
+    found = [
+        comparison.substitute(binds).substitute({"ctx.size": size})
+        for condition in conditions
+        for comparison in _parts(condition)
+        for binds in seen
+        for size in (sizes if "ctx.size" in comparison.names() else sizes[:1])
+    ]
+    return tuple((comparison, comparison.names()) for comparison in dict.fromkeys(found))
+
+
+def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:
+    """Branches of a wrapper and of the wrappers that it calls."""
+    for branch in wrapper.branches_for(target):
+        yield branch
+        inner = wrapper_for(branch.entry) if branch.entry else None
+        if inner is not None:
+            yield from _branches(inner, target)
+
+
+def _parts(condition: Condition) -> Iterator[Condition]:
+    if condition.terms:
+        yield condition
+    for part in condition.parts:
+        yield from _parts(part)
+
+
+def _truth(comparison: Condition, known: Mapping[str, Numbers]) -> NDArray[np.bool_]:
+    left, right = (_numbers(side, known) for side in comparison.terms)
+    truth: NDArray[np.bool_] = COMPARED[comparison.op](left, right)
+    return truth
+
+
+def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
+    """The term for every call at once; a division by zero, which C leaves undefined, gives a number of its own."""
+    if value.op == "var":
+        return known[value.name]
+    if value.op == "int":
+        return np.array(value.value, dtype=np.int64)
+    left = _numbers(value.parts[0], known)
+    return left if value.op == "name" else APPLIED[value.op](left, _numbers(value.parts[1], known))
+
+
+def _quotient(left: Numbers, right: Numbers) -> Numbers:
+    """Division as in C: truncated towards zero."""
+    divisor = np.where(right == 0, 1, right)
+    whole: Numbers = np.sign(left) * np.sign(divisor) * (np.abs(left) // np.abs(divisor))
+    return np.where(right == 0, UNDEFINED, whole)
+
+
+def _remainder(left: Numbers, right: Numbers) -> Numbers:
+    return np.where(right == 0, UNDEFINED, left - _quotient(left, right) * right)
+
+
+UNDEFINED = -(2**40)
+"""Stands for what C leaves undefined."""
+
+APPLIED: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _quotient,
+    "%": _remainder,
+    "max": np.maximum,
+    "min": np.minimum,
+}

@@ -1,0 +1,33 @@
+"""Constants and who reads them: what the file stores, and what follows from that alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from onnxlint_cmsis.graph.model import Graph, Node
+
+Use = tuple[int, int]
+"""`Node.index` and input."""
+
+
+class Constants:
+    """Stored constants, initializers and values of Constant nodes, and tensors computed from them."""
+
+    def __init__(self, graph: Graph, derived: Collection[str]) -> None:
+        self.graph = graph
+        self.derived = derived
+        """Tensors computed from constants alone (`onnx_graph.derived.derived_values`)."""
+
+    def stored(self, key: str) -> bool:
+        """Whether the file itself holds the value, so that it can be edited."""
+        producer = self.graph.producers.get(key)
+        return key in self.graph.constants and (producer is None or producer.is_op("Constant"))
+
+    def constant(self, key: str) -> bool:
+        """Whether a tensor is stored or computed from stored ones alone."""
+        return key in self.graph.constants or key in self.derived
+
+    def consumers(self, key: str) -> Iterator[tuple[Node, int]]:
+        """Nodes and inputs that read a tensor."""
+        for node in self.graph.consumers.get(key, ()):
+            yield from ((node, position) for position, name in enumerate(node.inputs) if name == key)

@@ -1,0 +1,1 @@
+"""Model files to `graph.model.Graph` and back; the only rooms that know protobuf or flatbuffers."""

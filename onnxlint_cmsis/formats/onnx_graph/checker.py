@@ -1,0 +1,50 @@
+"""onnx.checker's verdict as one Problem."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.graph.model import Problem
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+CONTEXT = "==> Context:"
+"""What the checker puts between its message and the way to the place."""
+NODE = re.compile(r"Bad node spec for node\. Name: (.*?) OpType: ")
+MAX_TEXT = 300
+"""Characters of a message that are kept; a node's whole text may follow them."""
+
+
+def checker_problem(model: bytes) -> Problem | None:
+    """What onnx.checker rejects a serialized model for, None where it accepts it."""
+    from onnx import checker
+
+    try:
+        checker.check_model(model)
+    except Exception as error:
+        text, _, context = str(error).partition(CONTEXT)
+        message = " ".join(text.split()) or type(error).__name__
+        if len(message) > MAX_TEXT:
+            message = f"{message[:MAX_TEXT]} ..."
+        nodes = NODE.findall(context)
+        return Problem("invalid", f"onnx.checker: {message}", nodes[-1] if nodes else "")
+    return None
+
+
+def opset_problems(model: ModelProto) -> list[Problem]:
+    """Operator sets newer or older than the installed onnx knows; sets of other domains are anyone's."""
+    from onnx import __version__ as version
+    from onnx import defs
+
+    known = {domain_of(domain): limits for domain, limits in defs.C.schema_version_map().items()}
+    found: list[Problem] = []
+    for opset in model.opset_import:
+        low, high = known.get(domain_of(opset.domain), (opset.version, opset.version))
+        if not low <= opset.version <= high:
+            name = opset.domain or "ai.onnx"
+            text = f"operator set {name} {opset.version}; the installed onnx {version} knows {low} to {high}"
+            found.append(Problem("invalid", text))
+    return found

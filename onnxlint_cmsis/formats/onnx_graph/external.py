@@ -1,0 +1,106 @@
+"""External data: only files inside the model's folder, and only as far as they reach."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_bits, elem_name
+from onnxlint_cmsis.formats.onnx_graph.values import decode
+from onnxlint_cmsis.formats.onnx_graph.weightless import External
+from onnxlint_cmsis.graph.model import Problem
+
+if TYPE_CHECKING:
+    from onnx import TensorProto
+
+    from onnxlint_cmsis.graph.model import Number
+
+
+class ExternalError(Exception):
+    """External data that are refused or missing."""
+
+
+def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> External:
+    """Where a tensor's external values are; a Problem and no location where they cannot or must not be read."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    try:
+        place = External(entries.get("location", ""), _number(entries, "offset", 0), _number(entries, "length", -1))
+        _check(place, tensor, model_path)
+    except ExternalError as error:
+        problems.append(Problem("external", f"tensor `{tensor.name}`: external data {error}"))
+        return External("", 0, 0)
+    return place
+
+
+def read_values(model_path: str, place: External, data_type: int, count: int) -> tuple[Number, ...] | None:
+    """Values of a small external tensor; None where the file cannot be read or the type has no fixed size."""
+    bits = elem_bits(data_type)
+    raw = read_bytes(model_path, place, (count * bits + 7) // 8)
+    return None if raw is None else decode(elem_name(data_type), bits, count, raw)
+
+
+def read_bytes(model_path: str, place: External, needed: int) -> bytes | None:
+    """Bytes of an external tensor; None where the file is refused, cannot be read or ends before."""
+    try:
+        with _resolve(place.location, model_path).open("rb") as file:
+            file.seek(place.offset)
+            found = file.read(needed)
+    except (ExternalError, OSError):
+        return None
+    return found if len(found) == needed else None
+
+
+def _number(entries: dict[str, str], key: str, default: int) -> int:
+    """A non-negative integer among the entries."""
+    text = entries.get(key, "")
+    if text == "":
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise ExternalError(f"have {key} {text!r}; allowed is a number of bytes from 0")
+    return int(text)
+
+
+def _check(place: External, tensor: TensorProto, model_path: str) -> None:
+    """Raise ExternalError unless the file is allowed, there and long enough."""
+    needed = (math.prod(tensor.dims) * elem_bits(tensor.data_type) + 7) // 8
+    if (
+        place.length >= 0
+        and place.length != needed
+        and elem_bits(tensor.data_type)
+        and min(tensor.dims, default=0) >= 0
+    ):
+        shape = list(tensor.dims)
+        raise ExternalError(f"have {place.length} bytes; {elem_name(tensor.data_type)} {shape} takes {needed}")
+    path = _resolve(place.location, model_path)
+    if model_path == "-":
+        return
+    try:
+        if not path.is_file():
+            raise ExternalError(f"are in {place.location!r}, which is not a file beside the model")
+        size = path.stat().st_size
+    except (OSError, ValueError) as error:
+        raise ExternalError(f"are in {place.location!r}, which cannot be read: {error}") from None
+    if place.offset + max(needed, 0) > size:
+        raise ExternalError(
+            f"are at bytes {place.offset} to {place.offset + needed} of {place.location!r}, which has {size}"
+        )
+
+
+def _resolve(name: str, model_path: str) -> Path:
+    """The file meant; only a relative path without `..` and without links out of the model's folder."""
+    if not name:
+        raise ExternalError("have no location")
+    pure, windows = PurePosixPath(name), PureWindowsPath(name)
+    if pure.is_absolute() or windows.drive or windows.root:
+        raise ExternalError(f"have the absolute path {name!r}; allowed is a path relative to the model's folder")
+    if ".." in pure.parts or ".." in windows.parts or "\0" in name:
+        raise ExternalError(f"have the path {name!r}; allowed is a path inside the model's folder, without `..`")
+    folder = Path(model_path).parent
+    path = folder / name
+    try:
+        if path.is_symlink() or path.resolve() != folder.resolve() / name:
+            raise ExternalError(f"have the path {name!r}, which is a symbolic link; links are not followed")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ExternalError(f"have the path {name!r}, which cannot be read: {error}") from None
+    return path

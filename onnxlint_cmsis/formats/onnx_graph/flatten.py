@@ -1,0 +1,225 @@
+"""From a parsed model to the flat graph: unique keys, nodes with byte ranges, constants, producers and consumers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.onnx_graph import attributes
+from onnxlint_cmsis.formats.onnx_graph import constant_nodes as constants
+from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
+from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
+from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import attribute_tensors, subgraphs
+from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
+from onnxlint_cmsis.graph.model import Body, Constant, Graph, Node, Problem, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnx import GraphProto, NodeProto, TensorProto
+
+    from onnxlint_cmsis.formats.onnx_graph.document import Document
+    from onnxlint_cmsis.formats.onnx_graph.inference import Table
+
+UNKNOWN_RANGE = (-1, -1)
+OVERRIDABLE_IR = 4
+"""IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
+CONSTANT_OPS = ("Constant", "Identity", "ConstantOfShape")
+
+
+class Scope:
+    """Names of one subgraph and of those around it."""
+
+    __slots__ = ("names", "parent", "path")
+
+    def __init__(self, path: str, parent: Scope | None) -> None:
+        self.path = path
+        self.parent = parent
+        self.names: dict[str, str] = {}
+
+    def key(self, name: str) -> str:
+        """Key of a value as seen from here; names of the main graph are their own keys."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return name
+
+
+class Flattener:
+    """Collects the flat graph of one document."""
+
+    def __init__(self, document: Document, tables: list[Table], expanded: bool) -> None:
+        self.document = document
+        self.expanded = expanded
+        """Whether local functions were laid flat, which leaves ranges and paths in the metadata of nodes."""
+        self.tables = iter(tables)
+        self.opsets = {domain_of(o.domain): o.version for o in document.model.opset_import}
+        self.nodes: list[Node] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, Constant] = {}
+        self.producers: dict[str, Node] = {}
+        self.consumers: dict[str, list[Node]] = {}
+        self.paths: set[str] = set()
+        self.node_metadata: dict[int, dict[str, str]] = {}
+        self.problems: list[Problem] = []
+        self.given: set[str] = set()
+        """Inputs and initializers of all graphs."""
+
+    def run(self) -> Graph:
+        """The whole model."""
+        document, graph = self.document, self.document.model.graph
+        scope = Scope("", None)
+        self._graph(graph, scope, document.stripped.nodes)
+        return Graph(
+            document.path,
+            tuple(self.nodes),
+            self.tensors,
+            self.constants,
+            tuple(v.name for v in graph.input if v.name not in self.constants),
+            tuple(v.name for v in graph.output),
+            self.producers,
+            {key: tuple(nodes) for key, nodes in self.consumers.items()},
+            (*document.problems, *self.problems),
+            {p.key: p.value for p in document.model.metadata_props},
+            self.node_metadata,
+        )
+
+    def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:
+        """One graph's values and nodes."""
+        self._define(graph, scope)
+        if len(ranges) != len(graph.node):
+            ranges = [UNKNOWN_RANGE] * len(graph.node)
+        for node, where in zip(graph.node, ranges, strict=True):
+            self._node(node, scope, where)
+
+    def _define(self, graph: GraphProto, scope: Scope) -> None:
+        """Keys, types and constants of a graph's values."""
+        table = next(self.tables)
+        if scope.parent is not None:
+            for name in _defined(graph):
+                scope.names[name] = f"{scope.path}/{name}"
+        for name, (elem, shape) in table.items():
+            key = scope.key(name)
+            self.tensors[key] = Tensor(key, elem_name(elem), shape)
+        main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
+        overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
+        self.given |= {scope.key(v.name) for v in graph.input}
+        for tensor in graph.initializer:
+            key = scope.key(tensor.name)
+            self.given.add(key)
+            self._payload(key, tensor)
+            self._keep(constants.from_tensor(self.document, key, tensor, tensor.name in overridable))
+        for sparse in graph.sparse_initializer:
+            key = scope.key(sparse.values.name)
+            self.given.add(key)
+            self._keep(constants.from_sparse(self.document, key, sparse, key in overridable))
+
+    def _keep(self, constant: Constant | None) -> None:
+        if constant is not None:
+            self.constants[constant.name] = constant
+            self.tensors[constant.name] = Tensor(constant.name, constant.elem_type, constant.shape)
+
+    def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
+        found = payload_problem(tensor, self.document.payload(tensor))
+        if found:
+            self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
+
+    def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
+        """One node, then what is inside it."""
+        index, path = len(self.nodes), scope.path
+        if node.metadata_props:
+            where, path = self._metadata(node, index, scope.path, where)
+        inner = subgraphs(node) if node.attribute else []
+        label = f"{path}/{node.name or f'{node.op_type}#{index}'}".lstrip("/") if inner else ""
+        scopes = [Scope(self._unique(f"{label}.{attribute}"), scope) for attribute, _ in inner]
+        bodies = tuple(self._body(a, graph, inside) for (a, graph), inside in zip(inner, scopes, strict=True))
+        self._connect(self._flat(node, scope, path, bodies, where))
+        self._fold(node)
+        ranges = self._inner_ranges(where, len(inner))
+        for (_, graph), inside, inner_ranges in zip(inner, scopes, ranges, strict=True):
+            self._graph(graph, inside, inner_ranges)
+
+    def _flat(self, node: NodeProto, scope: Scope, path: str, bodies: tuple[Body, ...], where: Range) -> Node:
+        """The node with keys for its tensors."""
+        domain = domain_of(node.domain)
+        if scope.parent is None:
+            inputs, outputs = tuple(node.input), tuple(node.output)
+        else:
+            inputs = tuple([scope.key(name) for name in node.input])
+            outputs = tuple([scope.key(name) for name in node.output])
+        version, plain = self.opsets.get(domain, 0), attributes.plain(node.attribute)
+        name, op_type = node.name, node.op_type
+        return Node(
+            len(self.nodes), name, op_type, domain, version, inputs, outputs, plain, path, bodies, where[0], where[1]
+        )
+
+    def _fold(self, node: NodeProto) -> None:
+        """Keep what the node just connected makes, if the file fixes it."""
+        flat = self.nodes[-1]
+        if not flat.is_op(*CONSTANT_OPS) or len(flat.outputs) != 1:
+            return
+        for tensor in (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute)):
+            self._payload(flat.outputs[0], tensor, flat.label)
+        self._keep(constants.from_node(self.document, node, flat.outputs[0], self.constants, flat.inputs))
+
+    def _inner_ranges(self, where: Range, count: int) -> list[list[Range]]:
+        """Byte ranges of the nodes of a node's subgraphs."""
+        if not count:
+            return []
+        found = inner_nodes(self.document.buffer, where) if where != UNKNOWN_RANGE else []
+        return found if len(found) == count else [[] for _ in range(count)]
+
+    def _metadata(self, node: NodeProto, index: int, path: str, where: Range) -> tuple[Range, str]:
+        """Keep a node's metadata_props; the range and path of one that comes from a local function."""
+        kept: dict[str, str] = {}
+        for entry in node.metadata_props:
+            if entry.key == RANGE_KEY and self.expanded:
+                offset, _, length = entry.value.partition(",")
+                where = int(offset), int(length)
+            elif entry.key == PATH_KEY and self.expanded:
+                path = entry.value
+            else:
+                kept[entry.key] = entry.value
+        if kept:
+            self.node_metadata[index] = kept
+        return where, path
+
+    def _unique(self, path: str) -> str:
+        """Path of a subgraph, unlike any other even where node names repeat."""
+        unique, number = path, 1
+        while unique in self.paths:
+            number += 1
+            unique = f"{path}~{number}"
+        self.paths.add(unique)
+        return unique
+
+    def _body(self, attribute: str, graph: GraphProto, scope: Scope) -> Body:
+        """Formal inputs and outputs of a subgraph."""
+        for name in _defined(graph):
+            scope.names[name] = f"{scope.path}/{name}"
+        inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
+        return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)), scope.path)
+
+    def _connect(self, node: Node) -> None:
+        """Producers and consumers, and an entry for every value even where nothing is known of it."""
+        self.nodes.append(node)
+        for key in node.outputs:
+            if key:
+                self.producers.setdefault(key, node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+        read = node.inputs if not node.bodies else (*node.inputs, *(o for b in node.bodies for o in b.outputs))
+        for key in dict.fromkeys(read):
+            if key:
+                self.consumers.setdefault(key, []).append(node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+
+
+def _defined(graph: GraphProto) -> Iterable[str]:
+    """Names a graph defines itself."""
+    names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
+    names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
+    return dict.fromkeys(name for name in names if name)

@@ -1,0 +1,218 @@
+"""Rules on operands: weights that fit their operator, scales and zero-points that can be used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from onnxlint_cmsis.graph.model import Graph, Node, Problem
+from onnxlint_cmsis.types import Size
+
+Shape = tuple[Size, ...]
+
+CONVOLUTIONS: dict[tuple[str, str], tuple[int, int]] = {
+    ("", "Conv"): (1, 2),
+    ("", "ConvInteger"): (1, -1),
+    ("", "QLinearConv"): (3, 8),
+    ("", "ConvTranspose"): (1, 2),
+    ("com.microsoft", "FusedConv"): (1, 2),
+}
+"""Operator to the positions of its weight and bias."""
+PRODUCTS: dict[tuple[str, str], tuple[int, int]] = {
+    ("", "Gemm"): (0, 1),
+    ("", "MatMul"): (0, 1),
+    ("", "MatMulInteger"): (0, 1),
+    ("", "QLinearMatMul"): (0, 3),
+    ("com.microsoft", "QGemm"): (0, 3),
+}
+"""Operator to the positions of its two factors."""
+QUANTIZED: dict[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
+    ("", "QuantizeLinear"): ((-1, 1, 2),),
+    ("", "DequantizeLinear"): ((0, 1, 2),),
+    ("", "QLinearConv"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
+    ("", "QLinearMatMul"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
+    ("com.microsoft", "QuantizeLinear"): ((-1, 1, 2),),
+    ("com.microsoft", "DequantizeLinear"): ((0, 1, 2),),
+    ("com.microsoft", "QLinearAdd"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
+    ("com.microsoft", "QLinearMul"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
+    ("com.microsoft", "QLinearSigmoid"): ((0, 1, 2), (-1, 3, 4)),
+    ("com.microsoft", "QLinearLeakyRelu"): ((0, 1, 2), (-1, 3, 4)),
+    ("com.microsoft", "QLinearAveragePool"): ((0, 1, 2), (-1, 3, 4)),
+    ("com.microsoft", "QLinearGlobalAveragePool"): ((0, 1, 2), (-1, 3, 4)),
+    ("com.microsoft", "QGemm"): ((0, 1, 2), (3, 4, 5), (-1, 7, 8)),
+}
+"""Operator to the positions of each quantized value (-1 for the output), its scale and its zero-point."""
+
+PER_AXIS = ("QuantizeLinear", "DequantizeLinear")
+"""Operators whose scales follow an `axis`; the others take one zero-point for many scales as well."""
+
+
+def convolution_weights(graph: Graph) -> Iterator[Problem]:
+    """Rank, channels per group, kernel_shape and bias of convolutions, as far as the sizes are known."""
+    for node in graph.nodes:
+        places = CONVOLUTIONS.get((node.domain, node.op_type))
+        if places is None:
+            continue
+        x, w, bias = (_shape(graph, node, place) for place in (0, *places))
+        found = next(_convolution(node, x, w, bias), None) if w is not None else None
+        if found:
+            yield Problem("invalid", found, node.label)
+
+
+def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> Iterator[str]:
+    """What is wrong with one convolution; what follows the first may follow from it."""
+    group, kernel = node.int("group", 1), node.ints("kernel_shape")
+    if len(w) < 3 or (x is not None and len(x) != len(w)):
+        yield f"weight has shape {text(w)}, input {text(x)}; allowed are equal ranks from 3"
+        return
+    if group < 1:
+        yield f"group is {group}; allowed is 1 and more"
+        return
+    if kernel and _differ(kernel, w[2:]):
+        yield f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
+    channels = x[1] if x is not None else None
+    yield from (_transposed_channels if node.op_type == "ConvTranspose" else _channels)(w, channels, group)
+    filters = w[0]
+    if node.op_type == "ConvTranspose":
+        filters = None if w[1] is None else w[1] * group
+    if bias is not None and (len(bias) != 1 or _differ(bias, (filters,))):
+        yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
+
+
+def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [out_c, in_c / group, ...] against the channels of the input."""
+    if channels is not None and channels % group:
+        yield f"{channels} input channels in {group} groups; allowed is a multiple"
+    elif channels is not None and _differ((w[1],), (channels // group,)):
+        per_group = f"{channels} input channels in {group} groups"
+        yield f"weight has shape {text(w)} for {per_group}; allowed is {channels // group} in axis 1"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} output channels in {group} groups; allowed is a multiple"
+
+
+def _transposed_channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [in_c, out_c / group, ...] against the channels of the input."""
+    if _differ((w[0],), (channels,)):
+        yield f"weight has shape {text(w)} for {channels} input channels; allowed is {channels} in axis 0"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} input channels in {group} groups; allowed is a multiple"
+
+
+def product_sizes(graph: Graph) -> Iterator[Problem]:
+    """Inner sizes of matrix products, as far as they are known."""
+    for node in graph.nodes:
+        places = PRODUCTS.get((node.domain, node.op_type))
+        if places is None:
+            continue
+        a, b = _shape(graph, node, places[0]), _shape(graph, node, places[1])
+        if a is None or b is None:
+            continue
+        if node.op_type in ("Gemm", "QGemm"):
+            if len(a) != 2 or len(b) != 2:
+                yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2", node.label)
+                continue
+            a, b = a[:: -1 if node.int("transA") else 1], b[:: -1 if node.int("transB") else 1]
+        if not a or not b:
+            yield Problem(
+                "invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label
+            )
+        elif _differ(a[-1:], b[-2:-1] or b):
+            found = f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
+            yield Problem("invalid", found, node.label)
+
+
+def normalization_sizes(graph: Graph) -> Iterator[Problem]:
+    """Scale, bias, mean and variance of BatchNormalization: one number per channel."""
+    for node in graph.nodes:
+        x = _shape(graph, node, 0) if node.is_op("BatchNormalization") else None
+        if x is None or len(x) < 2:
+            continue
+        for place in range(1, 5):
+            shape = _shape(graph, node, place)
+            if shape is not None and (len(shape) != 1 or _differ(shape, x[1:2])):
+                found = f"`{node.inputs[place]}` has shape {text(shape)}; allowed is {text(x[1:2])}"
+                yield Problem("invalid", found, node.label)
+                break
+
+
+def scale_values(graph: Graph) -> Iterator[Problem]:
+    """Scales that are not finite and above zero, each once."""
+    seen: set[str] = set()
+    for node in graph.nodes:
+        for _, place, _ in _quantized(node):
+            key = node.inputs[place] if place < len(node.inputs) else ""
+            constant = graph.constants.get(key)
+            if constant is None or key in seen:
+                continue
+            seen.add(key)
+            for position, value in enumerate(constant.values() or ()):
+                if not (math.isfinite(value) and value > 0):
+                    found = f"scale `{key}` has {value} at {position}; allowed are finite numbers above 0"
+                    yield Problem("invalid", found, node.label)
+                    break
+
+
+def quantization_sizes(graph: Graph) -> Iterator[Problem]:
+    """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
+    for node in graph.nodes:
+        for value, scale, zero in _quantized(node):
+            scales, zeros = _shape(graph, node, scale), _shape(graph, node, zero)
+            if scales is None:
+                continue
+            one_for_all = node.op_type not in PER_AXIS and (zeros or (1,)) == (1,)
+            if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
+                found = (
+                    f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
+                )
+                yield Problem("invalid", found, node.label)
+            elif node.op_type in PER_AXIS and not node.int("block_size"):
+                found = _axis(node, _shape(graph, node, 0 if value < 0 else value), scales)
+                if found:
+                    yield Problem("invalid", found, node.label)
+
+
+def _axis(node: Node, shape: Shape | None, scales: Shape) -> str:
+    """What is wrong with a per-axis scale of Q or DQ, empty where nothing is or nothing is known."""
+    if shape is None or len(scales) != 1 or scales[0] in (None, 1):
+        return ""
+    axis = node.int("axis", 1)
+    if not -len(shape) <= axis < len(shape):
+        return f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
+    if _differ(scales, (shape[axis],)):
+        return (
+            f"{scales[0]} scales for axis {axis} of {text(shape)}; allowed is one for each element of the axis, or one"
+        )
+    return ""
+
+
+def zero_points(graph: Graph) -> Iterator[Problem]:
+    """Zero-points of another type than the values they belong to."""
+    for node in graph.nodes:
+        for value, _, zero in _quantized(node):
+            if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
+                continue
+            have, want = graph.elem_type(node.inputs[zero]), graph.elem_type(node.inputs[value])
+            if have and want and have != want:
+                found = f"zero-point `{node.inputs[zero]}` is {have}; allowed is the values' own type, {want}"
+                yield Problem("invalid", found, node.label)
+
+
+def _quantized(node: Node) -> tuple[tuple[int, int, int], ...]:
+    return QUANTIZED.get((node.domain, node.op_type), ())
+
+
+def _shape(graph: Graph, node: Node, place: int) -> Shape | None:
+    """Shape of an input, None where it is omitted or unknown."""
+    return graph.shape(node.inputs[place]) if 0 <= place < len(node.inputs) and node.inputs[place] else None
+
+
+def _differ(one: Shape, other: Shape) -> bool:
+    """Whether two shapes certainly differ."""
+    return len(one) != len(other) or any(a != b for a, b in zip(one, other, strict=True) if None not in (a, b))
+
+
+def text(shape: Shape | None) -> str:
+    """A shape for messages: `[1, ?, 3]`."""
+    return (
+        "of unknown rank" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    )

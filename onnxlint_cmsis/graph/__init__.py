@@ -1,0 +1,1 @@
+"""The model as the analysis sees it: plain data, no file format."""

@@ -1,0 +1,107 @@
+"""Where the channel counts of a layer's call come from, and the call at other sizes of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
+from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.types import KernelCall
+
+Numbers = NDArray[np.int64]
+Channels = tuple[int, int]
+"""Input and output channels of a call."""
+
+_POINTWISE = ("avgpool", "max_pool", "elementwise", "maximum", "minimum")
+"""Entry points whose output has the channels of the input, lying along axis 1 (the last one below rank 3)."""
+
+
+class Site(NamedTuple):
+    """A layer whose channel counts are known as axes."""
+
+    layer: Layer
+    """The layer."""
+    inputs: Axis
+    """Axis of `input_dims.c`."""
+    outputs: Axis
+    """Axis of `output_dims.c`."""
+    factor: int
+    """`input_dims.c` is this many times the axis."""
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """Leaves of both axes, each once."""
+        return tuple(dict.fromkeys(leaves(self.inputs) + leaves(self.outputs)))
+
+    def channels(self, sizes: Mapping[int, int]) -> Channels | None:
+        """Channel counts at these sizes; None where one is symbolic."""
+        inputs, outputs = resized(self.inputs, sizes), resized(self.outputs, sizes)
+        return None if inputs is None or outputs is None else (inputs * self.factor, outputs)
+
+    def grid(self, scope: Sequence[int], candidates: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers] | None:
+        """Input and output channels for every choice of candidates of the leaves in `scope`, the last one's fastest."""
+        axes = np.ix_(*(np.array(sizes, dtype=np.int64) for sizes in candidates))
+        found = self.channels(cast("Mapping[int, int]", dict(zip(scope, axes, strict=True))))
+        if found is None:
+            return None
+        shape = tuple(len(sizes) for sizes in candidates)
+        inputs, outputs = (np.broadcast_to(sizes, shape).ravel() for sizes in found)
+        return inputs, outputs
+
+    def calls(self, inputs: Numbers, outputs: Numbers) -> KernelCall:
+        """The calls with these channel counts, arrays of one length, as one call."""
+        return self.call(cast("Channels", (inputs, outputs)))
+
+    def call(self, channels: Channels) -> KernelCall:
+        """The call with these channel counts and every number that follows from them."""
+        inputs, outputs = channels
+        layer = self.layer
+        if layer.call.entry.startswith(_POINTWISE):
+            return _pointwise(layer.call, inputs)
+        layer = replace(layer, call=layer.resized("input_dims.c", inputs))
+        if layer.call.entry.startswith("depthwise"):
+            return layer.resized("ch_mult", outputs // inputs)
+        return layer.resized("output_dims.c", outputs)
+
+
+def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
+    """The layer's channel axes; None where they are not known."""
+    if layer.call.entry.startswith(_POINTWISE):
+        axis = _channel_axis(dimensions.axes(layer.node.inputs[0]))
+        return None if axis is None else _checked(Site(layer, axis, axis, 1))
+    places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
+    if None in places:
+        return None
+    found = [(dimensions.axes(place.tensor), place) for place in places if place]
+    if any(axes is None for axes, _ in found):
+        return None
+    (inputs, first), (outputs, second) = found
+    assert inputs is not None
+    assert outputs is not None
+    return _checked(Site(layer, inputs[first.axis], outputs[second.axis], first.factor))
+
+
+def _checked(site: Site) -> Site | None:
+    """The site, if its axes have the sizes of the call."""
+    call = site.layer.call
+    return site if site.channels({}) == (call.input_dims.c, call.output_dims.c) else None
+
+
+def _channel_axis(axes: tuple[Axis, ...] | None) -> Axis | None:
+    if not axes or len(axes) > 4:
+        return None
+    return axes[1] if len(axes) > 2 else axes[-1]
+
+
+def _pointwise(call: KernelCall, channels: int) -> KernelCall:
+    call = call._replace(
+        input_dims=call.input_dims._replace(c=channels), output_dims=call.output_dims._replace(c=channels)
+    )
+    two_operands = not call.entry.startswith(("avgpool", "max_pool"))
+    return call._replace(filter_dims=call.filter_dims._replace(c=channels)) if two_operands else call

@@ -1,0 +1,102 @@
+"""Everything planning finds out about one model: its layers and classes, its lanes, and the sizes a policy asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from onnxlint_cmsis.planning.decide import Decision, decide
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.planning.planning_input import Fixable, View, view_of
+from onnxlint_cmsis.planning.price import Prices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.dims.lanes import Lanes
+    from onnxlint_cmsis.dims.result import Dimensions
+    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.types import Finding
+
+Read = Callable[[str], "NDArray[Any] | None"]
+"""Values of a stored constant, None where they cannot be read."""
+
+
+class Facts(NamedTuple):
+    """A model read and analysed, with prices on its targets."""
+
+    graph: Graph
+    """The model."""
+    lowered: Lowered
+    """Its layers."""
+    dimensions: Dimensions
+    """Its classes."""
+    prices: Prices
+    """Prices of layers, as they are and at other sizes."""
+    fixable: Fixable = lambda _finding: True
+    """Which findings on layers count."""
+
+
+class Survey(NamedTuple):
+    """What is known of one model on some targets."""
+
+    view: View
+    """Layers and classes."""
+    prices: Prices
+    """Prices of its layers."""
+    lanes: Lanes | None
+    """Lanes of its classes; None where weights are not to be read."""
+    decision: Decision
+    """Sizes to have."""
+    options: FixOptions
+    """What was asked for."""
+    refused: Mapping[int, str]
+    """Classes that had to stay as they are, with the reason."""
+    accepted: tuple[Finding, ...] = ()
+    """Findings on classes that stay as they are because nobody would see these."""
+
+
+def survey(
+    facts: Facts,
+    options: FixOptions,
+    read: Read,
+    refused: Mapping[int, str],
+    disproved: Collection[tuple[str, int, int]] = (),
+) -> Survey:
+    """Look at a model and decide.
+
+    `read` gives the weights; `refused` names classes that must stay as they are; `disproved` are (tensor, axis, index)
+    that were seen to hold other values than the analysis says.
+    """
+    graph, dimensions, prices = facts.graph, facts.dimensions, facts.prices
+    view = view_of(*facts)
+    lanes = None
+    if options.weights:
+        from onnxlint_cmsis.dims.lanes import analyse_lanes
+
+        lanes = analyse_lanes(graph, dimensions, read, disproved=disproved)
+    decision = decide(view, prices, options, live_counts(lanes, options), refused)
+    return Survey(view, prices, lanes, decision, options, dict(refused))
+
+
+def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
+    """Number of lanes that must stay, of each class that has others."""
+    if lanes is None:
+        return {}
+    found = {}
+    for leaf, group in lanes.classes.items():
+        stay = len(group.live) + (0 if options.unsafe else len(group.unsafe))
+        if stay < len(group.live) + len(group.exact) + len(group.unsafe):
+            found[leaf] = stay
+    return found
+
+
+def kept_lanes(lanes: Lanes | None, leaf: int, have: int, want: int, options: FixOptions) -> tuple[int | None, ...]:
+    """Old lane that each of `want` new lanes holds: all that must stay, then the first others, then new ones."""
+    if want >= have or lanes is None:
+        return (*range(have), *[None] * (want - have))
+    group = lanes.classes[leaf]
+    may_go = sorted((*group.exact, *(group.unsafe if options.unsafe else ())))
+    gone = set(may_go[len(may_go) - (have - want) :])
+    return tuple(lane for lane in range(have) if lane not in gone)

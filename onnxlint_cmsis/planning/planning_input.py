@@ -1,0 +1,99 @@
+"""A model as planning sees it: its layers' sites, and the classes whose growth costs what nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.layer import Layer, Lowered
+from onnxlint_cmsis.planning.channel_axes import Site, site_of
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.types import Finding
+
+Fixable = Callable[[Finding], bool]
+"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and nobody has accepted it."""
+
+FREE = frozenset(
+    {
+        "Cast", "Constant", "DequantizeLinear", "Dropout", "Flatten", "Identity", "QuantizeLinear", "RequantShift",
+        "Reshape", "Shape", "Squeeze", "Unsqueeze",
+    }
+)  # fmt: skip
+"""Operators that only change how numbers are stored, or name the same bytes."""
+
+FREE_WITH_CONSTANT = frozenset({"Add", "Div", "Max", "Min", "Mul", "Sub"})
+"""Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
+
+
+class View(NamedTuple):
+    """One model on some targets."""
+
+    graph: Graph
+    """The model."""
+    lowered: Lowered
+    """Its layers."""
+    dimensions: Dimensions
+    """Its classes."""
+    sites: tuple[Site, ...]
+    """Layers whose channel counts are axes of classes."""
+    others: tuple[Layer, ...]
+    """All other layers; their prices do not move."""
+    blind: dict[int, str]
+    """Class to the label of a node along it whose cost is not known."""
+    fixable: Fixable
+    """Which findings on layers count."""
+
+
+def view_of(
+    graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices, fixable: Fixable = lambda _finding: True
+) -> View:
+    """What planning sees of a model."""
+    found = [(layer, site_of(layer, dimensions)) for layer in lowered.layers]
+    sites = tuple(site for _, site in found if site)
+    others = tuple(layer for layer, site in found if site is None)
+    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices), fixable)
+
+
+def _blind(
+    graph: Graph, lowered: Lowered, dimensions: Dimensions, sites: tuple[Site, ...], prices: Prices
+) -> dict[int, str]:
+    priced = {
+        site.layer.node.index: set(site.leaves)
+        for site in sites
+        if all(price.instructions is not None for price in prices.of(site.layer.call))
+    }
+    folded = {label for layer in lowered.layers for label in layer.folded}
+    fused = {node.index for layer in lowered.layers for node in layer.fused}
+    foreign = {node.index for node, _ in lowered.foreign}
+    found: dict[int, str] = {}
+    for node in graph.nodes:
+        free = node.index in fused or (node.op_type == "Pad" and node.label in folded) or _free(graph, node)
+        if node.index in foreign or not free:
+            for leaf in _leaves(node, graph, dimensions):
+                if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
+                    found.setdefault(leaf, node.label)
+    return found
+
+
+def _free(graph: Graph, node: Node) -> bool:
+    """Tell whether an operator costs nothing of its own."""
+    if node.op_type in FREE_WITH_CONSTANT:
+        return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)
+    return node.op_type in FREE
+
+
+def _dequantized(graph: Graph, name: str) -> bool:
+    """Tell whether a tensor is a stored constant behind DequantizeLinear."""
+    producer = graph.producers.get(name)
+    return producer is not None and producer.op_type == "DequantizeLinear" and producer.inputs[0] in graph.constants
+
+
+def _leaves(node: Node, graph: Graph, dimensions: Dimensions) -> Iterator[int]:
+    """Leaves along the run-time tensors of a node."""
+    for name in (*node.inputs, *node.outputs):
+        if name and name not in graph.constants and not _dequantized(graph, name):
+            for axis in dimensions.axes(name) or ():
+                yield from leaves(axis)

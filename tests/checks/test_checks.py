@@ -1,0 +1,451 @@
+"""Checks: what each finds, at which level, and what it says of the channel count."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from onnxlint_cmsis.checks.registry import CHECKS
+from onnxlint_cmsis.checks.table import RULES, rule
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.types import Finding, Freedom, Level, Resize, targets_text
+from support.models import finished, one_node, qdq
+
+
+def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
+    """Findings on weights that are all zero, but for those about that."""
+    settings = {"targets": ["cortex-m55"], "release": "7.0.0", "ignore": ["CNN201", "CNN202"]} | settings
+    return list(lint_file("-", make_settings(**settings), model.SerializeToString()).findings)
+
+
+def codes(model: onnx.ModelProto, **settings: object) -> list[str]:
+    return [finding.code for finding in lint(model, **settings)]
+
+
+def chain(*convolutions: tuple[int, int, dict[str, object]], shape: list[int], extra: list[object] | None = None):
+    """Make convolutions one after the other: (out_c, in_c per group, attributes with `kernel`)."""
+    nodes, weights, value = [], [], "x"
+    for index, (out_c, in_c, given) in enumerate(convolutions):
+        attributes = dict(given)
+        kernel = attributes.pop("kernel")
+        weights.append(numpy_helper.from_array(np.zeros((out_c, in_c, *kernel), np.float32), f"w{index}"))
+        nodes.append(helper.make_node("Conv", [value, f"w{index}"], [f"v{index}"], f"conv{index}", **attributes))
+        value = f"v{index}"
+    graph = helper.make_graph(
+        [*nodes, *(extra or [])],
+        "chain",
+        [helper.make_tensor_value_info("x", 1, shape)],
+        [helper.make_tensor_value_info(value, 1, None)],
+        weights,
+    )
+    return finished(graph)
+
+
+def test_every_rule_has_a_page_and_every_check_a_rule() -> None:
+    from importlib import import_module
+
+    for row in RULES:
+        page = import_module(f"onnxlint_cmsis.checks.{row.module}").__doc__
+        assert page.startswith(row.summary), row.code
+        assert "**What to do.**" in page
+    assert {check.code for check in CHECKS} <= {row.code for row in RULES}
+    assert [row.code for row in RULES] == sorted({row.code for row in RULES})
+
+
+def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
+    model = chain((6, 1, {"kernel": (3, 3)}), (4, 6, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
+    assert codes(model, targets=["cortex-m4"]) == []
+    (found,) = lint(model, targets=["cortex-m4"], one_channel="depthwise")
+    assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
+
+
+def test_operators_without_a_kernel_are_told_once_for_each_operator() -> None:
+    nodes = [helper.make_node("Sigmoid" if i % 2 else "Tanh", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(9)]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("t0", 1, [1, 8])],
+        [helper.make_tensor_value_info("t9", 1, None)],
+    )
+    tanh, sigmoid = lint(finished(graph), targets=["cortex-m4", "cortex-m55"])
+    why = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
+    assert tanh.message == f"Tanh 'n0', 'n2', 'n4', ... (5 nodes): no kernel: {why}."
+    assert sigmoid.message == f"Sigmoid 'n1', 'n3', 'n5', ... (4 nodes): no kernel: {why}."
+    assert (tanh.code, tanh.level, tanh.location.node, tanh.targets) == ("CNN190", Level.NOTE, "n0", ())
+
+
+def test_a_layer_with_a_problem_of_its_own_is_not_judged_further() -> None:
+    model = one_node("Conv", [1, 4, 8, 8], {"w": (8, 5, 1, 1)}, pads=[0, 0, 1, 1])
+    assert codes(model) == ["CNN004"]
+
+
+def test_layers_of_a_repeated_name_are_judged() -> None:
+    model = chain((4, 4, {"kernel": (1, 1), "pads": [0, 0, 1, 1]}), (4, 4, {"kernel": (1, 1)}), shape=[1, 4, 8, 8])
+    for node in model.graph.node:
+        node.name = "c"
+    assert sorted(codes(model, targets=["cortex-m4"])) == ["CNN004", "CNN302"]
+
+
+@pytest.mark.parametrize(("kernel", "group"), [(1, 1), (3, 4)])
+def test_the_advice_to_put_a_pad_before_a_layer_can_be_followed(kernel: int, group: int) -> None:
+    after = {1: 1, 3: 2}[kernel]
+    attributes = {"kernel": (kernel, kernel), "group": group}
+    padded = chain((4, 4 // group, {**attributes, "pads": [0, 0, after, after]}), shape=[1, 4, 16, 16])
+    (found,) = lint(padded, targets=["cortex-m4"])
+    assert found.code == "CNN302"
+    explicit = chain((4, 4 // group, attributes), shape=[1, 4, 16, 16])
+    explicit.graph.node[0].input[0] = "t"
+    explicit.graph.node.insert(0, helper.make_node("Pad", ["x", "p"], ["t"], "pad"))
+    explicit.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, 0, 0, 0, 0, after, after]), "p"))
+    del explicit.graph.value_info[:]
+    explicit.graph.output[0].type.tensor_type.ClearField("shape")
+    assert codes(onnx.shape_inference.infer_shapes(explicit), targets=["cortex-m4"]) == []
+
+
+def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:
+    model = chain(
+        (6, 3, {"kernel": (1, 1)}),
+        (18, 1, {"kernel": (3, 3), "group": 6, "pads": [1, 1, 1, 1]}),
+        (4, 18, {"kernel": (1, 1)}),
+        shape=[1, 3, 8, 8],
+    )
+    for target in ("cortex-m0", "cortex-m4", "cortex-m55"):
+        (found,) = lint(model, targets=[target])
+        assert (found.code, found.level) == ("CNN113", Level.WARNING)
+        assert found.resize is not None
+        assert (found.resize.variable, found.resize.have, found.resize.want) == ("ch_mult", 3, 4)
+        assert found.resize.freedom is Freedom.FREE
+        assert found.resize.layers == ("conv1",)
+        assert found.wanted == "depthwise_conv_s8_mult_4"
+        assert "ch_mult % 4 == 0" in found.message
+        assert "arm_depthwise_conv_s8.c:" in found.complete
+
+
+def test_what_was_not_measured_is_not_claimed() -> None:
+    model = chain(
+        (6, 3, {"kernel": (1, 1)}),
+        (18, 1, {"kernel": (3, 3), "group": 6, "pads": [1, 1, 1, 1]}),
+        (4, 18, {"kernel": (1, 1)}),
+        shape=[1, 3, 8, 8],
+    )
+    for settings in ({"compiler": "armclang"}, {"release": "cmsis5-5.9.0"}):
+        (found,) = [one for one in lint(model, targets=["cortex-m4"], **settings) if one.code == "CNN113"]
+        assert found.level is Level.NOTE
+        assert "not been measured" in found.message
+
+
+def one_dimensional(in_c: int, **attributes: object) -> onnx.ModelProto:
+    return chain(
+        (in_c, 3, {"kernel": (1,)}),
+        (16, in_c, {"kernel": (5,), **attributes}),
+        (4, 16, {"kernel": (1,)}),
+        shape=[1, 3, 48],
+    )
+
+
+def test_one_by_n_is_a_warning_on_mve_only() -> None:
+    model = one_dimensional(7, pads=[2, 2])
+    (found,) = lint(model)
+    assert (found.code, found.level) == ("CNN103", Level.WARNING)
+    assert found.resize is not None
+    assert (found.resize.variable, found.resize.want, found.resize.freedom) == ("input_dims.c", 8, Freedom.FREE)
+    for target in ("cortex-m0", "cortex-m4", "cortex-m55+nomve"):
+        assert lint(model, targets=[target]) == []
+
+
+def test_padding_onto_a_defective_kernel_is_advised_against() -> None:
+    # width 48, filter 5, stride 2, padding 1 before and 2 after: the 1xN kernel of 7.0.0 is wrong there.
+    (found,) = lint(one_dimensional(7, pads=[1, 2], strides=[2]))
+    assert (found.code, found.level) == ("CNN103", Level.NOTE)
+    assert "do not change input_dims.c 7 -> 8" in found.message
+    assert (found.resize, found.wanted) == (None, ""), "a tool that reads only the fields must not take it as advice"
+    assert "wrong values" in found.message
+
+
+def test_the_defective_kernel_is_an_error_with_the_count_that_repairs() -> None:
+    (found,) = lint(one_dimensional(8, pads=[1, 2], strides=[2]))
+    assert (found.code, found.level) == ("CNN302", Level.ERROR)
+    assert found.resize is not None
+    assert (found.resize.have, found.resize.want, found.resize.freedom) == (8, 9, Freedom.FREE)
+    assert "arm_convolve_s8" in found.wanted
+    assert codes(one_dimensional(8, pads=[1, 2], strides=[2]), release="5.0.0") == []
+
+
+def test_refused_geometry_is_an_error() -> None:
+    (found,) = lint(one_dimensional(8, pads=[3, 0]))
+    assert (found.code, found.level) == ("CNN301", Level.ERROR)
+    assert codes(one_dimensional(8, pads=[3, 0]), targets=["cortex-m4"]) == []
+
+
+def test_locked_by_the_interface() -> None:
+    model = chain((16, 6, {"kernel": (5,), "pads": [2, 2]}), (4, 16, {"kernel": (1,)}), shape=[1, 6, 48])
+    (found,) = lint(model)
+    assert (found.code, found.level) == ("CNN103", Level.NOTE)
+    assert found.resize is not None
+    assert found.resize.freedom is Freedom.LOCKED
+    assert "graph input x" in found.resize.lock
+
+
+def test_coupled_by_a_residual_add() -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], "left"),
+        helper.make_node("Conv", ["x", "w1"], ["b"], "right"),
+        helper.make_node("Add", ["a", "b"], ["s"], "add"),
+        helper.make_node("Conv", ["s", "w2"], ["c"], "after", pads=[2, 2]),
+        helper.make_node("Conv", ["c", "w3"], ["y"], "last"),
+    ]
+    shapes = {"w0": (6, 3, 1), "w1": (6, 3, 1), "w2": (16, 6, 5), "w3": (4, 16, 1)}
+    graph = helper.make_graph(
+        nodes,
+        "residual",
+        [helper.make_tensor_value_info("x", 1, [1, 3, 48])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(np.zeros(size, np.float32), name) for name, size in shapes.items()],
+    )
+    model = finished(graph)
+    (found,) = lint(model)
+    assert found.resize is not None
+    assert (found.resize.freedom, found.resize.layers) == (Freedom.COUPLED, ("left", "right"))
+    assert "'left', 'right' decide it" in found.message
+
+
+@pytest.mark.parametrize(
+    ("attributes", "weights", "code", "settings"),
+    [
+        ({"pads": [1, 1, 1, 1]}, (4, 8, 1, 1), "CNN101", {}),
+        ({"strides": [2, 2]}, (4, 8, 1, 1), "CNN102", {}),
+        ({"dilations": [2, 2]}, (4, 8, 1, 1), "CNN101", {}),
+        ({"group": 8, "dilations": [2, 2]}, (8, 1, 3, 3), "CNN111", {"targets": ["cortex-m4"]}),
+        ({"group": 8, "dilations": [2, 2]}, (8, 1, 3, 3), "CNN112", {}),
+        ({"group": 8, "pads": [2, 2, 0, 0]}, (8, 1, 3, 3), "CNN111", {"targets": ["cortex-m4"]}),
+        ({"dilations": [2, 2]}, (4, 8, 3, 3), "CNN104", {"assume": "s16", "release": "5.0.0", "targets": ["m4"]}),
+        ({}, (4, 8, 9, 8), "CNN104", {"assume": "s16", "release": "5.0.0", "targets": ["m4"]}),
+        ({"group": 8, "dilations": [2, 2]}, (8, 1, 3, 3), "CNN115", {"assume": "s16"}),
+    ],
+)
+def test_misses_for_other_reasons_are_notes(
+    attributes: dict[str, object], weights: tuple[int, ...], code: str, settings: dict[str, object]
+) -> None:
+    found = lint(one_node("Conv", [1, 8, 9, 9], {"w": weights}, **attributes), **settings)
+    assert code in [one.code for one in found]
+    assert all(one.level is Level.NOTE for one in found if one.code == code)
+
+
+def test_even_columns_of_s4() -> None:
+    model = chain(
+        (3, 4, {"kernel": (1, 1)}), (4, 3, {"kernel": (3, 3)}), (4, 4, {"kernel": (1, 1)}), shape=[1, 4, 8, 8]
+    )
+    (found,) = lint(model, assume="s4")
+    assert (found.code, found.level, found.resize.want) == ("CNN105", Level.NOTE, 4)
+    assert lint(model, assume="s4", targets=["cortex-m4"]) == []
+
+
+def test_transpose_convolution_of_every_day_is_wrong_and_padding_repairs_it() -> None:
+    shapes = {"w0": (8, 3, 1, 1), "w1": (8, 4, 3, 3)}
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], "before"),
+        helper.make_node("ConvTranspose", ["a", "w1"], ["y"], "up", strides=[2, 2], pads=[1, 1, 1, 1]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "up",
+        [helper.make_tensor_value_info("x", 1, [1, 3, 6, 6])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(np.zeros(size, np.float32), name) for name, size in shapes.items()],
+    )
+    model = finished(graph)
+    found = lint(model, targets=["cortex-m4"])
+    wrong = [one for one in found if one.code == "CNN302"]
+    assert len(wrong) == 1
+    assert (wrong[0].resize.have, wrong[0].resize.want, wrong[0].resize.freedom) == (8, 17, Freedom.FREE)
+    assert "CNN302" not in codes(model, targets=["cortex-m4"], release="main")
+    assert codes(model, release="4.1.0", targets=["cortex-m4"]) == ["CNN190"]
+
+
+@pytest.mark.parametrize(("release", "expected"), [("6.0.0", ["CNN131"]), ("7.0.0", [])])
+def test_per_channel_fully_connected_needs_a_release(release: str, expected: list[str]) -> None:
+    weights = {"w": np.zeros((3, 5), np.int8), "ws": np.ones(5, np.float32), "wz": np.zeros(5, np.int8)}
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "s", "z"], ["xf"]),
+        helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wf"], axis=1),
+        helper.make_node("MatMul", ["xf", "wf"], ["y"], "dense"),
+    ]
+    assert codes(qdq(nodes, [1, 3], weights, {"y": [1, 5]}), release=release) == expected
+
+
+def test_grouped_convolution_before_6_is_wrong() -> None:
+    model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 4, 3, 3)}, group=2)
+    assert "CNN302" in codes(model, release="5.0.0")
+    assert codes(model, release="7.0.0") == []
+
+
+def test_a_gain_measured_on_s8_is_not_claimed_for_s4() -> None:
+    model = chain((3, 4, {"kernel": (1,)}), (8, 3, {"kernel": (3,), "pads": [1, 1]}), shape=[1, 4, 40])
+    for release in ("6.0.0", "7.0.0", "main"):
+        found = [one for one in lint(model, assume="s4", release=release) if one.code == "CNN103"]
+        assert found and all(one.level is Level.NOTE for one in found)
+        assert all("has not been measured" in one.message and "pairs" not in one.message for one in found)
+    assert [one.level for one in lint(model) if one.code == "CNN103"] == [Level.WARNING]
+
+
+def test_one_channel_taken_as_depthwise_may_become_a_convolution() -> None:
+    model = chain((5, 1, {"kernel": (3, 3)}), (4, 5, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
+    settings = {"compiler": "armclang", "one_channel": "depthwise"}
+    (found,) = [one for one in lint(model, **settings) if one.code == "CNN114"]
+    assert (found.level, found.resize) == (Level.NOTE, Resize("ch_mult", "w0", 0, 5, 9, Freedom.FREE, ("conv0",)))
+    assert "arm_convolve_wrapper_s8 needs output_dims.c > 8 (output_dims.c is 5)" in found.message
+    assert "CNN114" not in codes(model, compiler="armclang")
+    assert "CNN114" not in codes(model, one_channel="depthwise"), "with gcc two outputs are enough"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "weights", "shape", "expected"),
+    [
+        ({"pads": [0, 0, 1, 1]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN302"}),  # stride 1 needs no size
+        ({"pads": [0, 0, 1, 0]}, (4, 4, 1, 1), [1, 4, "H", 8], {"CNN302"}),
+        ({"pads": [0, 0, 1, 1], "strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN005"}),
+        ({"pads": [0, 0, 2, 2], "strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], {"CNN302"}),
+        ({}, (4, 4, 1, 1), [1, 4, "H", "W"], set()),
+        ({"strides": [2, 2]}, (4, 4, 1, 1), [1, 4, "H", "W"], set()),
+        ({"group": 4, "pads": [1, 1, 1, 1]}, (4, 1, 3, 3), [1, 4, "H", "W"], set()),
+        ({"group": 4, "pads": [1, 1, 1, 3]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN302"}),
+        ({"group": 4, "pads": [1, 1, 1, 2], "strides": [2, 2]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN005"}),
+        ({"pads": [1, 1, 1, 1]}, (4, 4, 3, 3), [1, 4, "H", "W"], {"CNN005"}),  # above 65535 it is cut off
+    ],
+)
+def test_a_hazard_that_symbolic_sizes_leave_open_is_told(
+    attributes: dict[str, object], weights: tuple[int, ...], shape: list[object], expected: set[str]
+) -> None:
+    found = codes(one_node("Conv", shape, {"w": weights}, **attributes), targets=["cortex-m4"])
+    assert {code for code in found if code in ("CNN005", "CNN302")} == expected
+
+
+def test_what_symbolic_sizes_leave_open_is_counted_and_can_be_set() -> None:
+    one = one_node("Conv", [1, 4, "H", 8], {"w": (4, 4, 3, 3)})
+    (found,) = lint(one, targets=["cortex-m4"])
+    assert "1 layer (" in found.message and "CNN304" in found.message
+    assert "--input-shape: x=1,4,?,8" in found.message
+    two = chain((4, 3, {"kernel": (3, 3)}), (4, 4, {"kernel": (3, 3)}), shape=[1, 3, "H", 9])
+    assert "2 layers (" in lint(two, targets=["cortex-m4"])[0].message
+
+
+def test_no_repair_by_a_multiplier_that_the_layer_does_not_have() -> None:
+    model = one_node("Conv", [1, 4, 16, 16], {"w": (4, 1, 3, 3)}, group=4, pads=[0, 0, 2, 2])
+    found = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
+    assert found and not any("ch_mult" in one.message for one in found)
+
+
+def test_a_locked_repair_does_not_take_the_place_of_the_way_round() -> None:
+    model = chain((8, 6, {"kernel": (5,), "pads": [3, 0], "strides": [2]}), shape=[1, 6, 48])
+    (found,) = [one for one in lint(model) if one.code == "CNN301"]
+    assert found.resize is not None and found.resize.freedom is Freedom.LOCKED
+    assert "Change the padding or the width" in found.message
+    free = [one for one in lint(one_dimensional(8, pads=[3, 0])) if one.code == "CNN301"]
+    assert free[0].resize is not None and "Change the padding" not in free[0].message
+
+
+def test_no_impossible_way_round_for_a_stride_of_four() -> None:
+    model = one_node("Conv", [1, 3, 64], {"w": (8, 3, 5)}, pads=[2, 2], strides=[4])
+    (found,) = [one for one in lint(model) if one.code == "CNN301"]
+    assert "% 4 != 0" not in found.message
+    assert found.resize is None
+
+
+def test_a_hazard_gives_its_numbers_and_the_tensors() -> None:
+    model = one_node("Conv", [1, 8, 8, 8], {"w": (8, 8, 1, 1)}, pads=[0, 0, 0, 1])
+    (found,) = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
+    assert "output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w" in found.message
+    assert "input_dims of 'x', output_dims of 'y'" in found.message
+    assert found.properties["known"] == "reproduced with the real library on an emulated Cortex-M"
+
+
+def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
+    sizes = {"p": np.array([0, 0, 1, 0, 0, 1], np.int64), "w": np.ones((8, 4, 3), np.float32)}
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["t"], "pad"),
+        helper.make_node("Conv", ["t", "w"], ["y"], "c", strides=[2]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "padded",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 32])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(value, name) for name, value in sizes.items()],
+    )
+    (found,) = [one for one in lint(finished(graph), targets=["cortex-m55"]) if one.code == "CNN301"]
+    assert "input_dims of 'x'" in found.message
+    assert "'t'" not in found.message
+
+
+def test_no_odd_last_column_in_an_even_output() -> None:
+    model = one_node("Conv", [1, 8000, 8, 8], {"w": (4, 8000, 3, 3)}, pads=[1, 1, 1, 1])
+    assert "CNN304" not in codes(model, targets=["cortex-m4", "cortex-m0"])
+
+
+def test_a_missing_kernel_says_where_it_can_be_read() -> None:
+    model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)})
+    (found,) = [one for one in lint(model, assume="s4", release="4.1.0") if one.code == "CNN190"]
+    assert [(source.release, source.function) for source in found.sources] == [("5.0.0", "arm_convolve_wrapper_s4")]
+
+
+def test_an_lstm_is_right() -> None:
+    # Up to 7.0.0 the kernel names the forget gate where the input gate is meant; both lie in one buffer.
+    weights = {"W": (1, 32, 4), "R": (1, 32, 8)}
+    model = one_node("LSTM", [5, 1, 4], weights, hidden_size=8)
+    for release in ("6.0.0", "7.0.0", "main"):
+        assert "CNN302" not in codes(model, release=release)
+
+
+def test_symbolic_sizes_are_told_once() -> None:
+    model = chain((4, 3, {"kernel": (3,)}), (4, 4, {"kernel": (3,)}), (4, 4, {"kernel": (3,)}), shape=[1, 3, "width"])
+    (found,) = [one for one in lint(model) if one.code == "CNN005"]
+    assert "--input-shape" in found.message
+    assert "x=1,3,?" in found.message
+    assert "CNN005" not in codes(model, input_shapes={"x": [1, 3, 40]})
+
+
+def test_the_same_finding_on_several_targets_is_one() -> None:
+    model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 1, 1)}, strides=[2, 2])
+    (found,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
+    assert len(found.targets) == 3
+    assert "on cortex-m0, cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)" in found.complete
+
+
+def test_targets_are_grouped_by_release() -> None:
+    labels = ("cortex-m0, CMSIS-NN 7.0.0, gcc", "cortex-m4, CMSIS-NN 7.0.0, gcc", "cortex-m4, CMSIS-NN main, gcc")
+    assert targets_text(labels) == "cortex-m0, cortex-m4 (CMSIS-NN 7.0.0, gcc), cortex-m4 (CMSIS-NN main, gcc)"
+
+
+def test_a_float_model_says_what_it_was_taken_for() -> None:
+    model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)})
+    report = lint_file("-", make_settings(targets=["cortex-m4"]), model.SerializeToString())
+    assert len(report.notes) == 1
+    assert "s8 layers they will become" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "CNN002"),
+        (b"hello world, this is text\n", "CNN002"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "CNN003"),
+    ],
+)
+def test_files_that_are_no_models(data: bytes, code: str) -> None:
+    report = lint_file("m.onnx", make_settings(), data)
+    assert [one.code for one in report.findings] == [code]
+    assert not report.readable
+
+
+def test_missing_file(tmp_path) -> None:
+    report = lint_file(str(tmp_path / "no.onnx"), make_settings())
+    assert [one.code for one in report.findings] == ["CNN001"]
+
+
+def test_rule_lookup_knows_only_what_exists() -> None:
+    assert rule("CNN113").module == "depthwise_multiplier_tile"
+    with pytest.raises(KeyError):
+        rule("CNN999")

@@ -1,0 +1,321 @@
+"""Predicted instructions against the measured ones, and what the prediction leaves unsaid."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fit_cost
+from non_negative import non_negative
+from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
+from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS, FOLDER, table_of
+from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, plane, whole_fours
+from onnxlint_cmsis.cmsis_nn.cost.records import answer, call_of
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair
+from support import paths
+
+SAMPLE = paths.DATA / "cost_sample.jsonl.gz"
+SHARED = paths.SHARED / "vectors" / "cost"
+MEASURED = RELEASES[RELEASES.index("4.0.0") :]
+BUILDS = list(product(MEASURED, Isa))
+FOLDS = 4
+
+# Median and 95th percentile of the error in percent, for each kind.
+DEMANDED = dict.fromkeys(("conv", "dw", "fc"), (2.0, 8.0))
+REACHED = {
+    **dict.fromkeys(("conv", "dw", "fc"), (0.25, 1.0)),
+    **dict.fromkeys(("avg", "max", "add", "mul"), (0.15, 1.0)),
+    "softmax": (3.0, 20.0),  # it skips exponentials of small values, so that the data decide
+}
+needs_vectors = pytest.mark.skipif(not SHARED.exists(), reason="the complete cost vectors are not beside the project")
+
+CONV = KernelCall("convolve_s8", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1))
+DEPTHWISE = KernelCall("depthwise_s8", Dims(1, 8, 8, 4), Dims(1, 3, 3, 8), Dims(1, 6, 6, 8), ch_mult=2)
+DENSE = KernelCall("fully_connected_s8", Dims(1, 1, 1, 64), Dims(64, 1, 1, 10), Dims(1, 1, 1, 10), per_channel=False)
+
+
+@cache
+def sample() -> tuple[dict[str, object], ...]:
+    with gzip.open(SAMPLE, "rt") as lines:
+        return tuple(json.loads(line) for line in lines)
+
+
+def check(errors: dict[str, list[float]], limits: dict[str, tuple[float, float]]) -> None:
+    for kind, (median, p95) in limits.items():
+        if kind in errors:
+            found = np.percentile(errors[kind], [50, 95])
+            assert found[0] <= median, (kind, found)
+            assert found[1] <= p95, (kind, found)
+
+
+@pytest.mark.parametrize(("release", "isa"), BUILDS)
+def test_the_sample_is_predicted(release: str, isa: Isa) -> None:
+    target = parse_isa(isa.value, release)
+    errors: dict[str, list[float]] = {}
+    for record in sample():
+        if record["isa"] == isa.value and str(record["version"]).removeprefix("v") == release:
+            number = cost(call_of(record), target)
+            assert number is not None, record
+            errors.setdefault(str(record["kind"]), []).append(
+                abs(number / float(str(record["instructions"])) - 1) * 100
+            )
+    assert set(errors) >= {"conv", "dw", "fc", "avg", "max", "add", "mul"}
+    check(errors, REACHED)
+
+
+def test_the_sample_is_small_enough_to_keep() -> None:
+    assert SAMPLE.stat().st_size <= 100_000
+
+
+@cache
+def left_out(name: str) -> tuple[tuple[fit_cost.Row, float | None], ...]:
+    """Every row of a build with what is predicted by fits to rows of other shapes."""
+    rows = fit_cost.read(SHARED / f"{name}.jsonl.gz")
+    shapes = {call: number % FOLDS for number, call in enumerate(sorted({row.call for row in rows}, key=repr))}
+    tables = [fit_cost.fit([row for row in rows if shapes[row.call] != fold]) for fold in range(FOLDS)]
+    return tuple((row, fit_cost.predicted(row, tables[shapes[row.call]])) for row in rows)
+
+
+@needs_vectors
+@pytest.mark.parametrize("isa", [isa.value for isa in Isa])
+def test_shapes_left_out_of_the_fit_are_predicted(isa: str) -> None:
+    errors: dict[str, list[float]] = {}
+    for row, number in left_out(f"v7.0.0-{isa}"):
+        assert number is not None, row
+        errors.setdefault(row.kind, []).append(abs(number / row.instructions - 1) * 100)
+    check(errors, DEMANDED)
+    check(errors, REACHED)
+
+
+@needs_vectors
+@pytest.mark.parametrize("isa", [isa.value for isa in Isa])
+def test_neighbours_left_out_of_the_fit_are_in_the_right_order(isa: str) -> None:
+    """Pairs that differ in one channel count alone and by over 2 % in instructions."""
+    predicted = {id(row): number for row, number in left_out(f"v7.0.0-{isa}")}
+    rows = [row for row, _ in left_out(f"v7.0.0-{isa}") if row.kind in DEMANDED]
+    right = [
+        (predicted[id(other)] > predicted[id(one)]) == (other.instructions > one.instructions)
+        for one, other in fit_cost.neighbours(rows)
+        if abs(other.instructions / one.instructions - 1) > 0.02
+    ]
+    assert len(right) > 5000
+    assert sum(right) >= 0.97 * len(right)
+    assert sum(right) >= 0.999 * len(right)
+
+
+@needs_vectors
+def test_the_tables_are_what_the_vectors_say() -> None:
+    for path in SHARED.glob("v7.0.0-*.jsonl.gz"):
+        target = fit_cost.target_of(path)
+        assert not fit_cost.stale(FOLDER / f"{target.release}-{target.isa.value}.json", path), path
+
+
+@needs_vectors
+def test_a_changed_table_is_stale(tmp_path: Path) -> None:
+    path = SHARED / "v7.0.0-mve.jsonl.gz"
+    table = json.loads((FOLDER / "7.0.0-mve.json").read_text())
+    table["instructions"]["nt_t.four.vector"] += 0.1
+    (tmp_path / "changed.json").write_text(json.dumps(table))
+    assert fit_cost.stale(tmp_path / "changed.json", path)
+    assert fit_cost.stale(tmp_path / "missing.json", path)
+
+
+def test_every_measured_build_has_a_table_with_its_provenance() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == {f"{release}-{isa.value}" for release, isa in BUILDS}
+    for release, isa in BUILDS:
+        table = json.loads((FOLDER / f"{release}-{isa.value}.json").read_text())
+        assert (table["release"], table["isa"], table["cpu"]) == (release, isa.value, CPUS[isa])
+        assert (table["compiler"], table["flags"]) == ("gcc 12.2", "-O3")
+        assert sum(table["rows"].values()) > 3600
+        assert all(value >= 0 for value in table["instructions"].values())
+
+
+def test_a_fit_finds_what_made_the_rows() -> None:
+    rng = np.random.default_rng(1)
+    counts, turns = rng.integers(0, 50, (200, 12)).astype(float), rng.integers(0, 9, 12).astype(float)
+    found = non_negative(counts, counts @ turns)
+    assert np.allclose(found, turns)
+
+
+def test_a_fit_is_never_negative() -> None:
+    rng = np.random.default_rng(2)
+    matrix, wanted = rng.normal(size=(60, 8)), rng.normal(size=60)
+    found = non_negative(matrix, wanted)
+    gradient = matrix.T @ (wanted - matrix @ found)
+    assert (found >= 0).all()
+    assert np.allclose(gradient[found > 0], 0)
+    assert (gradient[found == 0] <= 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "release", "isa", "compiler"),
+    [
+        (CONV, "cmsis5-5.9.0", "dsp", "gcc"),
+        (CONV, "7.0.0", "dsp", "armclang"),
+        (CONV._replace(entry="convolve_s16"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(entry="convolve_s4"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(input_dims=Dims(1, None, 8, 16)), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(filter_dims=Dims(8, 3, 3, 8)), "7.0.0", "mve", "gcc"),
+        (DEPTHWISE._replace(dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
+        (DENSE._replace(per_channel=True), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(entry="transpose_conv_s8"), "7.0.0", "dsp", "gcc"),
+        (KernelCall("avgpool_s8", *[Dims(2, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
+        # the first window lies in the padding
+        (
+            KernelCall("max_pool_s8", Dims(1, 8, 8, 8), Dims(1, 2, 2, 1), Dims(1, 8, 8, 8), padding=Pair(2, 2)),
+            "7.0.0", "dsp", "gcc",
+        ),
+        (KernelCall("softmax_s8", *[Dims(1, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
+        (KernelCall("no_such_entry", *[Dims(1, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
+        # 1xN with a padding that the kernel refuses: it returns an error
+        (
+            KernelCall("convolve_s8", Dims(1, 1, 8, 4), Dims(4, 1, 3, 4), Dims(1, 1, 4, 4), Pair(1, 2), Pair(0, 1)),
+            "7.0.0", "mve", "gcc",
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_not_measured_is_unknown(call: KernelCall, release: str, isa: str, compiler: str) -> None:
+    assert cost(call, parse_isa(isa, release, compiler)) is None
+
+
+def test_a_piece_that_was_never_measured_makes_the_cost_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = parse_isa("dsp")
+    table = dict(table_of("7.0.0", Isa.DSP) or {})
+    assert cost(CONV, target) is not None
+    del table["s8_s16.pair"]
+    monkeypatch.setattr("onnxlint_cmsis.cmsis_nn.cost.table_of", lambda *_: table)
+    assert cost(CONV, target) is None
+
+
+def test_the_same_work_costs_what_its_kernel_costs() -> None:
+    """From padding_economics: 1x1, 8x8 pixels, 8 outputs on Cortex-M4; multiples of 16 matter more than those of 4."""
+    measured = {13: 33120, 14: 35080, 15: 36640, 16: 32560, 17: 34640, 31: 49560, 32: 44320}
+    for channels, instructions in measured.items():
+        call = KernelCall("convolve_s8", Dims(1, 8, 8, channels), Dims(8, 1, 1, channels), Dims(1, 8, 8, 8))
+        assert cost(call, parse_target("cortex-m4")) == pytest.approx(instructions, rel=0.002)
+
+
+def test_rows_so_small_that_it_matters_what_runs_once_for_each_have_no_known_cost() -> None:
+    """Every measured call had one row, so what runs once may run once for each."""
+    target = parse_target("cortex-m4")
+
+    def rows(count: int, depth: int) -> KernelCall:
+        return DENSE._replace(
+            input_dims=Dims(count, 1, 1, depth),
+            filter_dims=Dims(depth, 1, 1, 12),
+            output_dims=Dims(count, 1, 1, 12),
+        )
+
+    assert cost(rows(1, 4), target) is not None
+    assert cost(rows(2, 4), target) is None
+    one, many = cost(rows(1, 800), target), cost(rows(16, 800), target)
+    assert one is not None
+    assert many is not None
+    assert 0.98 * 16 * one <= many <= 16 * one
+
+
+def test_images_are_worked_on_one_after_the_other() -> None:
+    for target in (parse_isa(isa.value) for isa in Isa):
+        one, two, three = (
+            cost(CONV._replace(input_dims=Dims(n, 8, 8, 16), output_dims=Dims(n, 8, 8, 8)), target) for n in (1, 2, 3)
+        )
+        assert one < two < three
+        assert two - one == pytest.approx(three - two, abs=1)
+
+
+@given(
+    outputs=st.integers(1, 9),
+    stride=st.integers(1, 3),
+    padding=st.integers(0, 4),
+    size=st.integers(1, 5),
+    dilation=st.integers(1, 3),
+    inputs=st.integers(1, 12),
+)
+def test_an_axis_counts_every_tap(outputs, stride, padding, size, dilation, inputs) -> None:
+    axis = AxisSizes(outputs, stride, padding, size, dilation, inputs)
+    found = plane(axis, axis).h
+    taps = [[x * stride - padding + t * dilation for t in range(size)] for x in range(outputs)]
+    every = [tap for window in taps for tap in window]
+    assert found.before == sum(tap < 0 for tap in every)
+    assert found.inside == sum(0 <= tap < inputs for tap in every)
+    assert found.after == sum(tap >= inputs for tap in every)
+    ends = [(window[0] >= 0, window[-1] < inputs) for window in taps]
+    assert found.whole == ends.count((True, True))
+    assert found.cut_before == ends.count((False, True))
+    assert found.cut_after == ends.count((True, False))
+    assert found.cut_both == ends.count((False, False))
+
+
+AXES = st.builds(AxisSizes, *[st.integers(*bounds) for bounds in ((1, 9), (1, 3), (0, 3), (1, 4), (1, 2), (1, 12))])
+
+
+@given(AXES, AXES)
+def test_groups_of_four_without_padding(height: AxisSizes, width: AxisSizes) -> None:
+    def whole(axis: AxisSizes) -> list[bool]:
+        return [start >= 0 and start + axis.reach < axis.inputs for start in axis.starts]
+
+    flags = [row and column for row in whole(height) for column in whole(width)]
+    assert whole_fours(height, width) == sum(all(flags[i : i + 4]) for i in range(0, len(flags) - 3, 4))
+
+
+@given(
+    channels=st.integers(1, 600),
+    outputs=st.integers(1, 300),
+    plane_=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    kernel=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    build=st.sampled_from(BUILDS),
+)
+def test_any_convolution_has_a_cost_that_grows_with_its_outputs(channels, outputs, plane_, kernel, build) -> None:
+    (release, isa), (height, width), (filter_h, filter_w) = build, plane_, kernel
+    image, out = Dims(1, height + filter_h - 1, width + filter_w - 1, channels), Dims(1, height, width, outputs)
+    call = KernelCall("convolve_s8", image, Dims(outputs, filter_h, filter_w, channels), out)
+    target = parse_isa(isa.value, release)
+    taken = route(call, target)
+    if taken.status:
+        assert cost(call, target) is None
+        return
+    counts = counts_of(call, target, taken)
+    assert all(times >= 0 for times in counts.values())
+    wider = [
+        cost(call._replace(output_dims=out._replace(c=c), filter_dims=Dims(c, filter_h, filter_w, channels)), target)
+        for c in (outputs, outputs + 4, outputs + 8)
+    ]
+    assert all(one < other for one, other in pairwise(wider))
+
+
+def records() -> Iterator[tuple[dict[str, object], str]]:
+    base = {"kind": "conv", "in_c": 4, "out_c": 4, "out_h": 2, "out_w": 2}
+    yield {**base, "kind": "pool"}, "field 'kind' is 'pool'; allowed: conv, dw, fc"
+    yield {**base, "in_c": None}, "field 'in_c' is missing; conv needs in_c, out_c, out_h, out_w"
+    yield {**base, "in_c": 0}, "field 'in_c' holds 0; allowed: whole numbers from 1 to 2147483647"
+    yield {**base, "h": 65536}, "field 'h' holds 65536; allowed: whole numbers from 1 to 65535"
+    yield {**base, "kind": "dw", "out_c": 6}, "field 'out_c' is 6; allowed: in_c 4 times ch_mult"
+    yield {**base, "kind": "dw", "ch_mult": 2}, "field 'out_c' is 4; allowed: in_c 4 times ch_mult"
+    yield {**base, "gain": 1}, "field 'gain' is not known; allowed: kind"
+    yield {**base, "isa": "avx"}, "isa 'avx' is not known; allowed: scalar, dsp, mve"
+    yield {**base, "isa": "dsp", "cpu": "m4"}, "fields 'isa' and 'cpu' exclude each other"
+
+
+@pytest.mark.parametrize(("record", "says"), list(records()))
+def test_a_record_that_cannot_be_answered(record: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says.split(";", maxsplit=1)[0]) as caught:
+        answer(record, parse_target("m4"))
+    assert says in str(caught.value)
+
+
+def test_records_have_defaults_and_keep_what_they_had() -> None:
+    record = {"kind": "add", "in_c": 64, "reps": 3, "instructions": 1.5, "version": "v7.0.0", "isa": "mve"}
+    found = answer(record, parse_target("m4"))
+    assert found == {**record, "instructions": cost(call_of(record), parse_isa("mve"))}
+    assert answer({"kind": "add", "in_c": 64}, parse_target("m4"))["instructions"] != found["instructions"]

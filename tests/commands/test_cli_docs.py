@@ -1,0 +1,94 @@
+"""The generated docs are fresh, and the example in them works."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+
+import pytest
+
+from onnxlint_cmsis.checks.table import RULES
+from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.resolve import Configuration
+from support import paths
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = paths.ROOT
+
+
+@pytest.fixture
+def make_docs():
+    spec = importlib.util.spec_from_file_location("make_docs", ROOT / "scripts" / "make_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_docs_are_fresh(make_docs, capsys):
+    assert make_docs.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_check_tells_what_is_stale_and_writing_mends_it(make_docs, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(make_docs, "ROOT", tmp_path)
+    assert make_docs.main(["--check"]) == 1
+    assert "stale: docs/config.md; run scripts/make_docs.py" in capsys.readouterr().out
+    assert make_docs.main([]) == 0
+    assert make_docs.main(["--check"]) == 0
+    (tmp_path / "docs" / "rules" / "CNN999.md").write_text("left over")
+    (tmp_path / "docs" / "config.md").write_text("old")
+    assert make_docs.main(["--check"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "stale: docs/config.md; run scripts/make_docs.py",
+        "stale: docs/rules/CNN999.md; run scripts/make_docs.py",
+    ]
+    make_docs.main([])
+    assert make_docs.main(["--check"]) == 0
+
+
+def test_every_rule_has_a_page_that_the_index_links():
+    index = (ROOT / "docs" / "rules" / "index.md").read_text()
+    for rule in RULES:
+        page = (ROOT / "docs" / "rules" / f"{rule.code}.md").read_text()
+        assert page.startswith(f"# {rule.code} {rule.name}\n")
+        assert f"({rule.code}.md)" in index
+
+
+def test_every_field_that_a_report_tells_of_a_fix_has_its_doc():
+    """Of each object the page has all fields, and each object that holds another has it on the page."""
+    from report_page import OBJECTS, field_docs
+
+    for title, made_from in OBJECTS:
+        assert [name for name, doc in field_docs(made_from) if doc] == list(made_from._fields), title
+    named = {made_from.__name__ for _, made_from in OBJECTS}
+    held = {
+        word
+        for _, made_from in OBJECTS
+        for hint in made_from.__annotations__.values()
+        for word in re.findall(r"[A-Z]\w+", getattr(hint, "__forward_arg__", str(hint)))
+    }
+    assert held - {"None"} <= named
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in (ROOT / "docs").rglob("*.md"):
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_example_is_a_valid_configuration(tmp_path):
+    text = (ROOT / "docs" / "config.md").read_text()
+    example = re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1]
+    (tmp_path / "pyproject.toml").write_text(example)
+    assert set(tomllib.loads(example)["tool"]["onnxlint-cmsis"]) <= {key.name for key in KEYS}
+    assert Configuration().settings_for(str(tmp_path / "m.onnx")).file == str(tmp_path / "pyproject.toml")
+
+
+def test_every_key_is_in_the_docs():
+    text = (ROOT / "docs" / "config.md").read_text()
+    for key in KEYS:
+        assert f"\n## {key.name}\n" in text

@@ -1,0 +1,372 @@
+"""The command `lint` end to end, with an engine that does what a file's text says."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from onnxlint_cmsis import __version__, engine
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.types import Level
+from support.cli_fakes import FakeEngine
+
+REPORT_IT = "please report it (-v shows where)"
+pytestmark = pytest.mark.usefixtures("fake")
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    stand_in = FakeEngine()
+    monkeypatch.setattr(engine, "lint_file", stand_in.lint_file)
+    for name, text in {
+        "clean.onnx": "",
+        "miss.onnx": "miss",
+        "note.onnx": "note",
+        "wrong.onnx": "wrong",
+        "bad.onnx": "unreadable",
+        "boom.onnx": "boom",
+        "float.onnx": "float",
+    }.items():
+        (tmp_path / name).write_text(text)
+    return stand_in
+
+
+def lint(capsys, *argv):
+    code = main(list(argv))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["clean.onnx"], 0),
+        (["lint", "clean.onnx"], 0),
+        (["note.onnx"], 0),
+        (["note.onnx", "--fail-on", "note"], 1),
+        (["miss.onnx"], 1),
+        (["miss.onnx", "--fail-on", "error"], 0),
+        (["wrong.onnx", "--fail-on", "error"], 1),
+        (["miss.onnx", "--exit-zero"], 0),
+        (["miss.onnx", "--level", "CNN102=note"], 0),
+        (["note.onnx", "--level", "CNN111=error"], 0),
+        (["miss.onnx", "--level", "conv-1x1-fast=error", "--fail-on", "error"], 1),
+        (["miss.onnx", "--ignore", "CNN102"], 0),
+        (["miss.onnx", "--select", "CNN3"], 0),
+        (["miss.onnx", "--select", "CNN3", "--extend-select", "conv-1x1-fast"], 1),
+        (["miss.onnx", "--ignore", "CNN1", "--select", "CNN102"], 1),
+        (["miss.onnx", "--min-level", "error"], 1),
+        (["bad.onnx"], 2),
+        (["bad.onnx", "miss.onnx"], 2),
+        (["bad.onnx", "--exit-zero"], 2),
+        (["bad.onnx", "--ignore", "CNN0"], 2),
+        (["boom.onnx", "miss.onnx"], 2),
+    ],
+)
+def test_exit_code(capsys, argv, code):
+    assert lint(capsys, *argv)[0] == code
+
+
+@pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github", "junit", "gitlab"])
+def test_the_format_does_not_change_the_exit_code(capsys, output_format):
+    assert [lint(capsys, f, "--output-format", output_format)[0] for f in ("clean.onnx", "miss.onnx", "bad.onnx")] == [
+        0,
+        1,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "no paths; name .onnx files, folders to search, or - for standard input"),
+        (["--no-such", "x"], "unrecognized arguments: --no-such"),
+        (["x", "--fail-on", "bad"], "--fail-on: 'bad' is not one of note, warning, error"),
+        (["x", "--output-format", "xml"], "is not one of full, concise, json, sarif, github, junit, gitlab"),
+        (["x", "--assume", "f32"], "is not one of s8, s16, s4"),
+        (["x", "--compiler", "iar"], "is not one of gcc, armclang"),
+        (["x", "--target", "cortex-a9"], "allowed: cortex-m0"),
+        (["x", "--release", "3"], "allowed: cmsis5-5.8.0"),
+        (["x", "--select", "CNN999"], "there are CNN001"),
+        (["x", "--ignore", "conv-1x1-fats"], "did you mean conv-1x1-fast"),
+        (["x", "--select", "E501"], "no rule has the code, prefix or name 'E501'"),
+        (["x", "--level", "CNN102"], "--level: 'CNN102' is not CODE=LEVEL"),
+        (["x", "--level", "CNN102=bad"], "'bad' is not one of note, warning, error"),
+        (["x", "--input-shape", "1,3"], "--input-shape: '1,3' is not NAME=1,3,96,96"),
+        (["x", "--input-shape", "a=1,0"], "a whole number from 1 up, or '?'"),
+        (["x", "--input-shape", "a="], "a whole number from 1 up, or '?'"),
+        (["x", "--jobs", "0"], "whole number from 1 up"),
+        (["x", "--config", "none.toml"], "none.toml: the configuration cannot be read"),
+        (["x", "--config", "a.toml", "--isolated"], "exclude each other"),
+        (["x", "--baseline", "none.json"], "none.json: the baseline cannot be read"),
+        (["miss.onnx", "--output-file", "no/such/folder"], "No such file or directory"),
+        (["rule"], "name rules by code, prefix or name, or give --all"),
+        (["rule", "CNN999"], "there are CNN001"),
+    ],
+)
+def test_usage_errors_take_one_line_and_name_what_is_allowed(capsys, argv, says):
+    if "x" in argv:
+        argv = ["clean.onnx" if word == "x" else word for word in argv]
+    code, out, err = lint(capsys, *argv)
+    assert (code, out) == (2, "")
+    assert err.startswith("onnxlint-cmsis: error: ")
+    assert err.count("\n") == 1
+    assert says in err
+    assert "internal error" not in err
+
+
+def test_an_internal_error_is_one_line_and_the_other_files_go_on(capsys):
+    code, out, err = lint(capsys, "boom.onnx", "miss.onnx", "--output-format", "concise")
+    assert code == 2
+    assert err == f"onnxlint-cmsis: boom.onnx: internal error: RuntimeError: something\\nbroke; {REPORT_IT}\n"
+    assert out.startswith("miss.onnx: CNN102 warning ")
+
+
+def test_verbose_shows_where_an_internal_error_happened(capsys):
+    assert 'raise RuntimeError("something\\nbroke")' in lint(capsys, "boom.onnx", "-v")[2]
+
+
+def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr("onnxlint_cmsis.reporters.full.render", lambda _run: 1 / 0)
+    code, out, err = lint(capsys, "clean.onnx")
+    assert (code, out) == (2, "")
+    assert err == f"onnxlint-cmsis: error: internal error: ZeroDivisionError: division by zero; {REPORT_IT}\n"
+
+
+def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
+    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command.explanation", lambda _rule: 1 / 0)
+    code, _, err = lint(capsys, "rule", "CNN102", "-v")
+    assert code == 2
+    assert "Traceback" in err
+    assert "Traceback" not in lint(capsys, "rule", "CNN102")[2]
+
+
+def test_an_unreadable_file_is_told_even_where_its_rule_does_not_run(capsys):
+    code, _, err = lint(capsys, "bad.onnx", "--ignore", "CNN0")
+    assert code == 2
+    assert err == "onnxlint-cmsis: bad.onnx: it could not be read, and the rule that says why does not run\n"
+
+
+def test_order_of_output_is_the_order_of_input_with_processes(capsys):
+    paths = ["wrong.onnx", "clean.onnx", "boom.onnx", "miss.onnx", "note.onnx"]
+    serial = lint(capsys, *paths)
+    assert lint(capsys, *paths, "--jobs", "3") == serial
+    assert serial[0] == 2
+
+
+def test_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"miss")))
+    code, out, _ = lint(capsys, "-", "--stdin-filename", "sub/model.onnx", "--output-format", "concise")
+    assert (code, out.split(": ")[0]) == (1, "sub/model.onnx")
+
+
+def test_quiet_leaves_only_findings(capsys):
+    assert lint(capsys, "-q", "clean.onnx", "float.onnx") == (0, "", "")
+    assert lint(capsys, "float.onnx")[1].startswith("float.onnx: analysed as s8\n")
+
+
+def test_min_level_hides_and_says_so(capsys):
+    _, out, _ = lint(capsys, "note.onnx", "miss.onnx", "--min-level", "warning")
+    assert "CNN111" not in out
+    assert "1 finding below --min-level not shown" in out
+
+
+def test_statistics(capsys):
+    out = lint(capsys, "miss.onnx", "note.onnx", "--statistics", "-q", "--output-format", "concise")[1]
+    assert out.splitlines()[2:] == [
+        "1  CNN102   conv-1x1-fast",
+        "1  CNN111   depthwise-3x3",
+        "0  error",
+        "1  warning",
+        "1  note",
+    ]
+
+
+def test_statistics_leave_a_format_for_programs_intact(capsys):
+    _, out, err = lint(capsys, "miss.onnx", "--statistics", "--output-format", "sarif")
+    assert len(json.loads(out)["runs"][0]["results"]) == 1
+    assert "1  CNN102   conv-1x1-fast" in err
+
+
+def test_output_file_is_written_whole_and_keeps_its_mode(capsys, tmp_path):
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    target.chmod(0o640)
+    code, out, _ = lint(capsys, "miss.onnx", "--output-format", "json", "--output-file", "out.json")
+    assert (code, out) == (1, "")
+    assert json.loads(target.read_text())["findings"][0]["code"] == "CNN102"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_an_output_file_may_be_a_device(capsys):
+    assert lint(capsys, "clean.onnx", "--output-file", os.devnull) == (0, "", "")
+
+
+def test_a_folder_without_models_is_told(capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    code, out, err = lint(capsys, "empty")
+    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx file in empty\n")
+    assert out == "No models to lint\n"
+
+
+def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):
+    out = lint(capsys, str(tmp_path / "miss.onnx"), "./note.onnx", "--output-format", "concise")[1]
+    assert [line.split(": ")[0] for line in out.splitlines()] == ["miss.onnx", "note.onnx"]
+
+
+def test_show_files(fake, capsys):
+    assert lint(capsys, "wrong.onnx", ".", "--exclude", "b*.onnx", "--show-files") == (
+        0,
+        "wrong.onnx\nclean.onnx\nfloat.onnx\nmiss.onnx\nnote.onnx\n",
+        "",
+    )
+    assert fake.paths == []
+
+
+def test_show_settings_tells_values_and_origins(fake, capsys, tmp_path):
+    (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["m4"]\nlevels = {CNN102 = "note"}\n')
+    argv = ("clean.onnx", "--show-settings", "--fail-on", "error", "--level", "CNN1=error")
+    out = lint(capsys, *argv)[1].splitlines()
+    file = str(tmp_path / "onnxlint-cmsis.toml")
+    assert f'targets = ["m4"]  # {file}' in out
+    assert 'fail-on = "error"  # command line' in out
+    assert 'release = "7.0.0"  # default' in out
+    assert f'levels = {{"CNN102" = "note", "CNN1" = "error"}}  # {file}, command line' in out
+    assert fake.paths == []
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "colored"),
+    [
+        ("auto", {}, False),
+        ("always", {}, True),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_color(capsys, monkeypatch, option, environment, colored):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in lint(capsys, "miss.onnx", "--color", option)[1]) is colored
+
+
+def test_color_is_used_on_a_terminal_only(monkeypatch):
+    from onnxlint_cmsis.commands.terminal import wants_color
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert wants_color("auto", Terminal())
+    assert not wants_color("auto", io.StringIO())
+    monkeypatch.setenv("TERM", "dumb")
+    assert not wants_color("auto", Terminal())
+
+
+def test_version_and_help(capsys):
+    assert lint(capsys, "--version")[:2] == (0, f"onnxlint-cmsis {__version__}\n")
+    code, out, _ = lint(capsys, "--help")
+    assert code == 0
+    assert "Exit codes: 0 clean, 1 findings at or above --fail-on" in out
+
+
+def test_every_command_has_help(capsys):
+    from onnxlint_cmsis.cli import COMMANDS
+
+    for command in COMMANDS:
+        code, out, err = lint(capsys, command, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith("usage: onnxlint-cmsis")
+
+
+def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(
+        engine,
+        "lint_file",
+        lambda path, settings, _data: seen.append(settings) or engine.FileReport(path, (), True, (), {}),
+    )
+    lint(
+        capsys,
+        "clean.onnx",
+        "--level",
+        "CNN1=note",
+        "--input-shape",
+        "a=b=1,?,3",
+        "--target",
+        "m4,m55",
+        "--assume",
+        "s16",
+    )
+    (settings,) = seen
+    assert settings.levels == {"CNN1": Level.NOTE}
+    assert settings.input_shapes == {"a=b": (1, None, 3)}
+    assert [target.cpu for target in settings.targets] == ["cortex-m4", "cortex-m55"]
+    assert settings.assume == "s16"
+
+
+PIPE = """
+import os, sys
+from onnxlint_cmsis.cli import main
+os.close(0)
+read, write = os.pipe()
+os.dup2(write, 1)
+os.close(read)
+sys.exit(main(["rule", "--all"]))
+"""
+
+
+def test_a_closed_pipe_ends_quietly():
+    done = subprocess.run([sys.executable, "-c", PIPE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_interrupt_ends_quietly(capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "lint_file", interrupt)
+    assert lint(capsys, "clean.onnx") == (130, "", "")
+
+
+def test_rule_explains_and_lists(capsys):
+    code, out, _ = lint(capsys, "rule", "conv-1x1-fast")
+    assert code == 0
+    assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
+    rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
+    from onnxlint_cmsis.checks.table import RULES
+
+    assert rules["version"] == 1
+    assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in RULES]
+    assert all(rule["explanation"] for rule in rules["rules"])
+    assert len(lint(capsys, "rule", "--all")[1].splitlines()) == len(RULES)
+
+
+def test_layers_table():
+    from onnxlint_cmsis.commands.layers_command import COLUMNS, as_text
+
+    row = {
+        "node": "Conv_0", "op": "Conv", "target": "t", "entry": "convolve_s8", "input": [1, None, 8, 3],
+        "filter": [4, 1, 1, 3], "output": [1, None, 8, 4], "kernel": "k", "effective": "k", "macs": 12, "scratch": -1,
+        "classes": {"input_dims.c": "3 LOCKED #0"}, "hazards": ["H1"],
+    }  # fmt: skip
+    lines = as_text([row]).splitlines()
+    assert lines[0].split() == [name for name in COLUMNS if name != "target"]
+    assert lines[1].split()[2:6] == ["convolve_s8", "1x?x8x3", "4x1x1x3", "1x?x8x4"]
+    assert lines[1].endswith("input_dims.c 3 LOCKED #0  H1")
+    assert " -  " in lines[1]
+    assert as_text([row, {**row, "target": "u"}]).split()[2] == "target"

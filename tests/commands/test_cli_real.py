@@ -1,0 +1,167 @@
+"""The whole program on real files: the engine, every format, standard input, processes, suppressions in a model."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.config.keys import FORMATS
+from support import paths
+from support.sarif_validator import complaints, needs_multitool
+
+SHARED = paths.SHARED
+pytestmark = pytest.mark.usefixtures("models")
+HEAVY = ("onnxruntime", "sarif_om", "tomllib", "tomli", "concurrent.futures", "hashlib", "xml.sax.saxutils", "difflib")
+
+
+def conv(metadata=None):
+    """A 1x1 convolution with stride 2, which misses the fast kernel for a reason that no padding mends."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 8, 8])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 4, 4])
+    w = helper.make_tensor("w", TensorProto.FLOAT, [8, 8, 1, 1], [0.0] * 64)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], name="first", strides=[2, 2])
+    model = helper.make_model(helper.make_graph([node], "g", [x], [y], [w]), ir_version=10)
+    if metadata:
+        helper.set_model_props(model, metadata)
+    return model
+
+
+def relu():
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", values[:1], values[1:])
+    return helper.make_model(graph, ir_version=10)
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(conv(), "miss.onnx")
+    onnx.save(relu(), "clean.onnx")
+    Path("bad.onnx").write_bytes(b"not a model")
+    Path("empty.onnx").write_bytes(b"")
+    Path("cut.onnx").write_bytes(conv().SerializeToString()[:-20])
+    return tmp_path
+
+
+def run(capsys, *argv):
+    code = main(list(argv))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_miss_is_found_and_explained(capsys):
+    code, out, err = run(capsys, "miss.onnx", "--output-format", "json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    (finding,) = [each for each in report["findings"] if each["code"] == "CNN102"]
+    assert finding["level"] == "note"
+    assert finding["location"]["node"] == "first"
+    assert [label.split(",")[0] for label in finding["targets"]] == ["cortex-m0", "cortex-m4", "cortex-m55"]
+    start, size = finding["location"]["offset"], finding["location"]["length"]
+    assert onnx.NodeProto.FromString(Path("miss.onnx").read_bytes()[start : start + size]).name == "first"
+    assert report["files"][0]["notes"], "a float model says what it is taken for"
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_every_format_copes_with_every_file(capsys, output_format):
+    code, out, err = run(capsys, ".", "--output-format", output_format)
+    assert (code, err) == (2, "")
+    for name in ("bad.onnx", "empty.onnx", "cut.onnx"):
+        assert name in out
+    if output_format == "junit":
+        assert len(ET.fromstring(out)) == 5
+    elif output_format in ("json", "sarif", "gitlab"):
+        json.loads(out)
+
+
+def test_processes_change_nothing(capsys):
+    assert run(capsys, ".", "--jobs", "2") == run(capsys, ".")
+
+
+def test_standard_input_is_a_file_like_any_other(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("miss.onnx").read_bytes())))
+    piped = run(capsys, "-", "--stdin-filename", "miss.onnx")
+    assert piped == run(capsys, "miss.onnx")
+
+
+def test_a_model_suppresses_its_own_findings(capsys):
+    onnx.save(conv({"onnxlint-cmsis:ignore": "CNN102,CNN302 known"}), "own.onnx")
+    _, out, _ = run(capsys, "own.onnx", "--output-format", "concise", "-q", "--ignore", "CNN202")
+    assert "CNN102" not in out
+    assert out.startswith("own.onnx: CNN090 note onnxlint-cmsis:ignore of the model names CNN302 (known)")
+
+
+def test_layers(capsys):
+    code, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--target", "m55")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split()[:4] == ["node", "op", "target", "entry"]
+    assert [line.split()[0] for line in lines[1:3]] == ["first", "first"]
+    report = json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])
+    assert len(report["layers"]) == len(report["totals"]) == 3
+    assert "not cycles" in report["instructions"]
+
+
+def test_layers_adds_up_instructions_and_tells_what_is_left_out(capsys):
+    _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m0", "--target", "m55")
+    _, text, _ = run(capsys, "layers", "miss.onnx", "--target", "m0", "--target", "m55", "--output-format", "json")
+    report = json.loads(text)
+    known = [row["instructions"] for row in report["layers"]]
+    assert [total["instructions"] for total in report["totals"]] == known
+    assert [total["measured_on"] for total in report["totals"]] == ["cortex-m3", "cortex-m55"]
+    assert [(total["layers"], total["unknown_layers"]) for total in report["totals"]] == [(1, 0), (1, 0)]
+    assert out.splitlines()[-3:] == [
+        f"cortex-m0, CMSIS-NN 7.0.0, gcc: {known[0]} instructions predicted, as on cortex-m3",
+        f"cortex-m55, CMSIS-NN 7.0.0, gcc: {known[1]} instructions predicted, as on cortex-m55",
+        "Instructions are not cycles.",
+    ]
+    _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--release", "cmsis5-5.9.0")
+    assert " unknown " in out.splitlines()[1]
+    assert out.splitlines()[-2].endswith(
+        "gcc: 0 instructions predicted, as on cortex-m4; 1 layer of unknown cost left out"
+    )
+
+
+def test_layers_of_a_bad_file_is_one_line(capsys):
+    code, out, err = run(capsys, "layers", "bad.onnx")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("onnxlint-cmsis: error: bad.onnx: ")
+
+
+def test_a_lint_run_imports_only_what_it_needs():
+    script = "import sys; from onnxlint_cmsis.cli import main; main(['miss.onnx', '--isolated']);print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    bare = subprocess.run(
+        [sys.executable, "-c", "import onnx, sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split()) - set(bare.stdout.split())
+    assert not loaded & set(HEAVY)
+
+
+@needs_multitool
+def test_sarif_of_every_file_is_valid(tmp_path, capsys):
+    paths = [str(path) for path in sorted((SHARED / "models").glob("*.onnx"))] + [
+        "bad.onnx",
+        "clean.onnx",
+        "cut.onnx",
+        "empty.onnx",
+        "miss.onnx",
+    ]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "work").mkdir()
+    for number, path in enumerate(paths):
+        target = ["--target", "cortex-m0", "--target", "cortex-m4", "--target", "cortex-m55"]
+        run(capsys, path, *target, "--output-format", "sarif", "--output-file", f"out/{number}.sarif")
+    run(capsys, *paths, "--output-format", "sarif", "--output-file", "out/all.sarif")
+    files = sorted((tmp_path / "out").iterdir())
+    assert len(files) == len(paths) + 1
+    assert complaints(files, tmp_path / "work") == []

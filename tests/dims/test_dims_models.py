@@ -1,0 +1,244 @@
+"""Whole graphs: control flow, graph interface, size, the third-party models beside the repository."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from onnxlint_cmsis.dims.classes import Dimensions, analyse
+from onnxlint_cmsis.dims.rules import rule_for
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.types import Freedom
+from support import paths
+from support.dims_graphs import Builder, check_results, check_shapes, freedom, labels, resize, run
+
+SHARED = paths.SHARED / "models"
+needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
+
+# Why a model cannot be run before and after: it does not run in ONNX Runtime at all, its layers are in a subgraph.
+NOT_RUN = {
+    "deeploy_mlperf_ic_requant.onnx": "operator RequantShift",
+    "deeploy_waveformer_1d.onnx": "operators of domain PACTOps",
+    "person_detect_int8_tflm.onnx": "a DequantizeLinear with an axis outside the rank",
+    "silero_vad_16k_op15.onnx": "layers inside If",
+}
+INPUT_SHAPES = {"ppocrv4_det.onnx": [1, 3, 64, 64], "yunet_n_dynamic.onnx": [1, 3, 64, 64]}
+
+
+def model_names() -> list[str]:
+    return sorted(path.name for path in SHARED.glob("*.onnx")) if SHARED.exists() else []
+
+
+def runnable(name: str) -> onnx.ModelProto:
+    """The model without what stands in the way of a good look: replaceable constants, and weights all alike."""
+    model = onnx.load(str(SHARED / name))
+    random = np.random.default_rng(0)
+    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for node in [one for one in model.graph.node if one.op_type == "ConstantOfShape" and one.input[0] in shapes]:
+        weights = random.uniform(-0.1, 0.1, shapes[node.input[0]]).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, node.output[0]))
+        model.graph.node.remove(node)
+    names = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in names]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    model.ir_version = max(model.ir_version, 8)
+    return model
+
+
+def feed(name: str, model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(0)
+    fed = {}
+    for value in model.graph.input:
+        tensor = value.type.tensor_type
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+        shape = INPUT_SHAPES.get(name, [dim.dim_value or 1 for dim in tensor.shape.dim])
+        fed[value.name] = (random.uniform(-1, 1, shape) * (100 if dtype.kind in "iu" else 1)).astype(dtype)
+    return fed
+
+
+@needs_models
+@pytest.mark.parametrize("name", [name for name in model_names() if name not in NOT_RUN])
+def test_growing_every_movable_class_changes_no_output(name: str) -> None:
+    model = runnable(name)
+    dimensions = analyse(load(name, data=model.SerializeToString()))
+    movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
+    changed = resize(model, dimensions, {one.id: (*range(one.size), None) for one in movable})
+    check_shapes(changed, dimensions, {one.id: one.size + 1 for one in movable})
+    inputs = feed(name, model)
+    check_results(run(model, inputs), run(changed, inputs))
+
+
+@needs_models
+def test_every_model_is_analysed() -> None:
+    for name in model_names():
+        dimensions = analyse(load(SHARED / name))
+        assert dimensions.classes, name
+        assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
+        for one in dimensions.classes:
+            assert (one.freedom is Freedom.LOCKED) == bool(one.locks)
+            if one.freedom is not Freedom.LOCKED:
+                assert (one.freedom is Freedom.FREE) == (len(one.deciders) == 1)
+
+
+def summary(name: str) -> list[tuple[int, str, int, int]]:
+    """Size, freedom, number of deciders and of readers of every class of a model."""
+    classes = analyse(load(SHARED / name)).classes
+    return [(one.size, one.freedom.value, len(one.deciders), len(one.readers)) for one in classes]
+
+
+@needs_models
+def test_resnet8_couples_its_residuals() -> None:
+    assert summary("resnet8_int8_tf.onnx") == [
+        (3, "LOCKED", 0, 1),
+        (16, "COUPLED", 2, 3),
+        (16, "FREE", 1, 1),
+        (32, "COUPLED", 2, 2),
+        (32, "FREE", 1, 1),
+        (64, "COUPLED", 2, 1),
+        (64, "FREE", 1, 1),
+        (10, "LOCKED", 1, 0),
+    ]
+
+
+@needs_models
+def test_keyword_spotting_couples_pointwise_and_depthwise() -> None:
+    assert summary("kws_ds_cnn_int8_tf.onnx") == [
+        (1, "LOCKED", 0, 1),
+        *[(64, "COUPLED", 2, 1)] * 4,
+        (64, "FREE", 1, 1),
+        (12, "LOCKED", 1, 0),
+    ]
+
+
+@needs_models
+def test_shuffles_with_group_2_of_even_halves_are_followed() -> None:
+    dimensions = analyse(load(SHARED / "light_shufflenet_op9.onnx"))
+    movable = [one for one in dimensions.classes if one.freedom is Freedom.COUPLED]
+    assert len(movable) == 12
+    assert all(len(one.deciders) == 2 for one in movable)
+
+
+@needs_models
+def test_the_index_names_no_operator_without_a_rule_that_could_have_one() -> None:
+    locked = {"IntegerDiv", "IntegerMean", "iGELU"}
+    for line in (SHARED / "INDEX.jsonl").read_text().splitlines():
+        for op_type in json.loads(line)["op_histogram"]:
+            assert rule_for("", op_type) is not None or op_type in locked, op_type
+
+
+def stem(channels: int = 6) -> tuple[Builder, str]:
+    build = Builder()
+    return build, build.conv(build.input("x", 1, 3, 4, 4), 3, channels, name="stem")
+
+
+def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
+    return [str(lock) for lock in dimensions.locks(tensor, axis)]
+
+
+def branch(name: str, captured: str) -> onnx.GraphProto:
+    weights = numpy_helper.from_array(np.ones((6, 6, 1, 1), np.float32), f"{name}_w")
+    node = helper.make_node("Conv", [captured, f"{name}_w"], [f"{name}_out"], f"{name}_conv")
+    output = helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, [1, 6, 4, 4])
+    return helper.make_graph([node], name, [], [output], [weights])
+
+
+def test_branches_of_if_are_tied_to_its_output() -> None:
+    build, data = stem()
+    condition = build.input("yes", elem_type=TensorProto.BOOL)
+    made = build.op("If", condition, then_branch=branch("a", data), else_branch=branch("b", data), name="if")
+    dimensions = build.analyse(build.conv(made, 6, 2, name="head"))
+    assert sorted(labels(dimensions, made, 1)) == ["a_conv", "b_conv"]
+    assert freedom(dimensions, made, 1) == "COUPLED"
+    assert freedom(dimensions, data, 1) == "FREE"
+
+
+def test_what_a_loop_carries_is_locked() -> None:
+    build, data = stem()
+    body = helper.make_graph(
+        [helper.make_node("Relu", ["state"], ["next"]), helper.make_node("Identity", ["go"], ["on"])],
+        "body",
+        [
+            helper.make_tensor_value_info("step", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("state", TensorProto.FLOAT, [1, 6, 4, 4]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, [1, 6, 4, 4]),
+        ],
+    )
+    made = build.op("Loop", build.const(3, np.int64), "", data, body=body, name="loop")
+    dimensions = build.analyse(build.conv(made, 6, 2))
+    assert reasons(dimensions, data, 1) == ["loop: carried through the body of Loop"]
+
+
+def test_recurrent_state_is_locked() -> None:
+    build = Builder()
+    data = build.op("MatMul", build.input("x", 5, 1, 3), build.weights(3, 4), name="stem")
+    made = build.op("GRU", data, build.weights(1, 6, 4), build.weights(1, 6, 2), hidden_size=2, out=["y"], name="gru")
+    assert reasons(build.analyse(made), "stem_0", 2) == ["gru: GRU keeps its gates and state along this axis"]
+
+
+def test_an_initializer_that_a_caller_may_replace_is_locked() -> None:
+    build, data = stem()
+    made = build.conv(data, 6, 2, name="head")
+    build.inputs.append(helper.make_tensor_value_info("c0", TensorProto.FLOAT, [6, 3, 1, 1]))
+    dimensions = build.analyse(made)
+    assert reasons(dimensions, "stem_0", 1) == ["initializer c0 is a graph input too, so a caller may replace it"]
+
+
+def test_a_size_that_leaves_the_graph_is_locked() -> None:
+    build, data = stem()
+    sizes = build.op("Shape", data)
+    dimensions = build.analyse(build.conv(data, 6, 2), sizes)
+    assert reasons(dimensions, "stem_0", 1) == [f"graph output {sizes} holds this size"]
+
+
+def test_a_class_without_a_layer_is_locked_for_that() -> None:
+    build = Builder()
+    grown = build.op("Expand", build.input("x", 1, 1, 4, 4), build.ints(1, 6, 4, 4), name="grow")
+    dimensions = build.analyse(build.conv(grown, 6, 2))
+    assert reasons(dimensions, "grow_0", 1) == []
+    assert [str(lock) for lock in dimensions.class_of("grow_0", 1).locks] == ["no layer's weights decide it"]
+
+
+def test_ids_have_no_gaps_where_a_size_is_symbolic() -> None:
+    build = Builder()
+    data = build.op("MatMul", build.input("x", 1, 3), build.input("w", 3, "n"), name="first")
+    shaped = build.op("Reshape", build.weights(4, 6), build.ints(-1, 6))
+    made = build.op("MatMul", build.op("MatMul", data, build.op("Identity", shaped)), build.weights(6, 2), name="last")
+    dimensions = build.analyse(made)
+    assert [dimensions.class_with_id(one.id) for one in dimensions.classes] == list(dimensions.classes)
+    assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
+
+
+def test_tensors_that_are_not_there() -> None:
+    build, data = stem()
+    dimensions = build.analyse(build.conv(data, 6, 2))
+    assert dimensions.axes("nowhere") is None
+    assert dimensions.class_of("nowhere", 0) is None
+    assert dimensions.class_of("stem_0", 7) is None
+    with pytest.raises(KeyError):
+        dimensions.axis("nowhere", 0)
+
+
+def test_ten_thousand_nodes_and_a_doubling_concat() -> None:
+    build = Builder()
+    data = build.input("x", 1, 2, 1, 1)
+    for _ in range(40):
+        data = build.op("Relu", build.op("Concat", data, data, axis=1))
+    dimensions = build.analyse(data)
+    assert dimensions.axes(data) is not None
+    build, data = stem(2)
+    for _ in range(5_000):
+        data = build.op("Relu", build.op("Identity", data))
+    value = helper.make_tensor_value_info(data, TensorProto.FLOAT, [1, 2, 4, 4])
+    opset = helper.make_opsetid("", 17)
+    graph = helper.make_graph(build.nodes, "long", build.inputs, [value], build.initializers)
+    dimensions = analyse(load("long.onnx", data=helper.make_model(graph, opset_imports=[opset]).SerializeToString()))
+    assert len(dimensions.class_of("stem_0", 1).members) == 10_003

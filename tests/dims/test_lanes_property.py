@@ -1,0 +1,49 @@
+"""The proof that lanes are what the analysis says: random models with dead channels, against ONNX Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support.lanes_checks import analysed, check_constants, check_removal, check_unread
+from support.lanes_random import INTEGER_STEPS, random_models
+
+Drawn = tuple[onnx.ModelProto, dict[str, np.ndarray]]
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@RELAXED
+@given(random_models())
+def test_known_values_are_observed(drawn: Drawn) -> None:
+    check_constants(analysed(drawn[0]), drawn[1])
+
+
+@RELAXED
+@given(random_models())
+def test_what_nobody_reads_may_be_anything(drawn: Drawn) -> None:
+    check_unread(analysed(drawn[0]), drawn[1])
+
+
+@RELAXED
+@given(random_models(), st.data())
+def test_lanes_that_may_go_change_no_output(drawn: Drawn, data: st.DataObject) -> None:
+    one = analysed(drawn[0])
+    unsafe = data.draw(st.booleans(), label="unsafe")
+    removed = {}
+    for lanes in one.lanes.classes.values():
+        able = sorted((*lanes.exact, *(lanes.unsafe if unsafe else ())))
+        if able:
+            removed[lanes.leaf] = sorted(data.draw(st.sets(st.sampled_from(able)), label=f"class {lanes.leaf}"))
+    removed = {leaf: chosen for leaf, chosen in removed.items() if chosen}
+    if removed:
+        check_removal(one, removed, drawn[1])
+
+
+@RELAXED
+@given(random_models(INTEGER_STEPS))
+def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
+    one = analysed(drawn[0])
+    removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}
+    check_removal(one, removed, drawn[1])

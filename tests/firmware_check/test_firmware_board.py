@@ -1,0 +1,296 @@
+"""The firmware check as a whole: real builds with the default library, run under QEMU."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import example_models as models
+from support import paths
+
+ROOT = paths.ROOT
+TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
+MISSING = [name for name in TOOLS if not shutil.which(name)]
+MISSING += [name for name in ("jinja2", "bakenn") if find_spec(name) is None]
+REQUIRED = os.environ.get("ONNXLINT_FIRMWARE") == "1"
+
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
+)
+
+CORES = ["--target", "cortex-m3", "--target", "cortex-m4", "--target", "cortex-m55"]
+
+
+def check(
+    *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
+        cwd=folder or ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+    )  # fmt: skip
+
+
+def data(*arguments: str, code: int = 0) -> dict:
+    """What it reports as JSON."""
+    done = check(*arguments, "--json", "-")
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "make", [models.mobilenet, models.residual, models.one_dimensional], ids=lambda make: make.__name__
+)
+def test_dispatch_is_as_predicted_on_every_instruction_set(make, tmp_path: Path) -> None:
+    found = data(make(tmp_path), *CORES)
+    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an386", "mps3-an547"]
+    for each in found["checks"]:
+        assert each["agrees"]
+        assert not each["not_run"]
+        called = [layer for layer in each["layers"] if layer["function"]]
+        assert len(called) >= 3
+        for layer in called:
+            assert layer["observed"]["chain"] == layer["predicted"]["chain"] != []
+            assert layer["observed"]["effective"] == layer["predicted"]["effective"]
+        assert all(layer["differences"]["largest"] <= 1 for layer in each["layers"])
+        assert max(output["largest"] for output in each["outputs"]) <= 2
+
+
+def test_every_other_cpu_runs_on_its_board(tmp_path: Path) -> None:
+    found = data(models.one_dimensional(tmp_path), *[f"--target=cortex-{name}" for name in ("m0", "m7", "m33")])
+    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an500", "mps2-an505"]
+    assert all(each["agrees"] for each in found["checks"])
+
+
+def test_runs_are_repeatable_to_the_instruction(tmp_path: Path) -> None:
+    model = models.one_dimensional(tmp_path)
+    assert data(model) == data(model)
+
+
+def test_each_layer_alone_gives_what_the_whole_gives(tmp_path: Path) -> None:
+    model = models.residual(tmp_path)
+    whole, alone = data(model)["checks"][0], data(model, "--per-layer")["checks"][0]
+    assert alone["per_layer"]
+    assert alone["agrees"]
+    assert [layer["observed"]["chain"] for layer in whole["layers"]] == [
+        layer["observed"]["chain"] for layer in alone["layers"]
+    ]
+
+
+def test_a_padded_multiplier_changes_the_static_kernel_and_saves_instructions(tmp_path: Path) -> None:
+    pair = models.multiplier(tmp_path, 3), "--against", models.multiplier(tmp_path, 4)
+    comparison = data(*pair)["comparisons"][0]
+    layer = comparison["layers"][0]
+    assert layer["before"]["effective"] == "depthwise_conv_s8_generic"
+    assert layer["after"]["effective"] == "depthwise_conv_s8_mult_4"
+    assert comparison["instructions"][1] < 0.8 * comparison["instructions"][0]
+    assert [output["count"] for output in comparison["outputs"]] == [0]
+    assert comparison["outputs_from"] == "device"
+
+
+def test_a_model_without_its_dead_channels_is_strictly_better(tmp_path: Path) -> None:
+    found = data(models.dead_lanes(tmp_path, 9), "--against", models.dead_lanes(tmp_path, 0), "--strict")
+    comparison = found["comparisons"][0]
+    assert all(layer["after"]["instructions"] < layer["before"]["instructions"] for layer in comparison["layers"])
+    assert comparison["outputs"][0]["count"] == 0
+
+
+def test_strict_refuses_a_layer_that_got_worse(tmp_path: Path) -> None:
+    found = data(models.dead_lanes(tmp_path, 0), "--against", models.dead_lanes(tmp_path, 9), "--strict", code=1)
+    codes = [each["code"] for each in found["comparisons"][0]["disagreements"]]
+    assert set(codes) == {"FWC006"}
+    assert len(codes) == 4
+
+
+def test_changed_outputs_are_seen(tmp_path: Path) -> None:
+    before = models.multiplier(tmp_path, 3)
+    after = tmp_path / "after.onnx"
+    after.write_bytes(Path(before).read_bytes())
+    change_a_weight(after)
+    found = data(before, "--against", str(after), code=1)
+    assert [each["code"] for each in found["comparisons"][0]["disagreements"]] == ["FWC005"]
+
+
+def change_a_weight(path: Path) -> None:
+    """Another sign for one weight, which leaves every scale as it is."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(path)
+    for number, tensor in enumerate(model.graph.initializer):
+        if tensor.name == "p":
+            values = numpy_helper.to_array(tensor).copy()
+            values[0, 0] *= -1
+            model.graph.initializer[number].CopyFrom(numpy_helper.from_array(values, "p"))
+    onnx.save(model, path)
+
+
+def test_a_scratch_overrun_is_seen(tmp_path: Path) -> None:
+    layer = data(models.wide_padding(tmp_path, 3), code=1)["checks"][0]["layers"][0]
+    assert [each["code"] for each in layer["disagreements"]] == ["FWC003"]
+    assert layer["disagreements"][0]["text"] == "16 guard bytes around scratch were overwritten"
+
+
+def test_a_known_wrong_result_is_seen_and_named(tmp_path: Path) -> None:
+    layer = data(models.right_padding(tmp_path), code=1)["checks"][0]["layers"][0]
+    assert layer["predicted"]["hazards"] == ["dw-3x3-padding-after"]
+    wrong = next(each for each in layer["disagreements"] if each["code"] == "FWC002")
+    assert "dw-3x3-padding-after" in wrong["text"]
+
+
+def test_reports_in_every_form(tmp_path: Path) -> None:
+    files = {name: str(tmp_path / f"out.{name}") for name in ("json", "markdown", "sarif", "plot")}
+    asked = [part for name, path in files.items() for part in (f"--{name}", path)]
+    done = check(models.right_padding(tmp_path), *asked, "--sarif-category", "board")
+    assert done.returncode == 1
+    assert "FWC002" in done.stdout
+    log = json.loads(Path(files["sarif"]).read_text(encoding="utf-8"))
+    assert log["runs"][0]["automationDetails"] == {"id": "board/"}
+    results = log["runs"][0]["results"]
+    assert {result["ruleId"] for result in results} >= {"FWC002"}
+    assert all(result["partialFingerprints"]["primaryLocationLineHash"] for result in results)
+    assert "**disagrees**" in Path(files["markdown"]).read_text(encoding="utf-8")
+    assert "<svg" in Path(files["plot"]).read_text(encoding="utf-8")
+
+
+def test_the_trace_shows_who_called_whom(tmp_path: Path) -> None:
+    done = check(models.multiplier(tmp_path, 4), "--trace")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    place = lines.index("arm_depthwise_conv_wrapper_s8, status 0")
+    assert lines[place + 1 : place + 3] == ["arm_depthwise_conv_s8, status 0", "depthwise_conv_s8_mult_4"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("for (;;) { __asm__ volatile(\"\"); }", "the firmware did not end within 3 s"),
+        ("__asm__ volatile(\"udf #0\");", "the firmware faulted in layer 'y'"),
+    ],
+    ids=["endless", "fault"],
+)  # fmt: skip
+def test_firmware_that_hangs_or_faults_is_reported_in_one_line(body: str, said: str, tmp_path: Path) -> None:
+    library = broken_library(tmp_path, body)
+    model = models.save(
+        tmp_path, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]),
+        models.with_biases({"w": models.filters(4, 3, 2, 2)}),
+    )  # fmt: skip
+    done = check(model, "--cmsis-nn", str(library), "--timeout", "3")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not running(str(tmp_path))
+
+
+def running(word: str) -> list[str]:
+    """Command lines of processes that name something, where the system lists them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it may end between listing and reading
+            found.append(path.read_bytes().decode(errors="replace"))
+    return [line for line in found if word in line]
+
+
+def broken_library(folder: Path, body: str) -> Path:
+    """A copy of the library whose arm_convolve_s8 begins with other code."""
+    spec = find_spec("bakenn")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    source = Path(spec.submodule_search_locations[0]) / "backend" / "cmsis_nn" / "vendor" / "cmsis_nn"
+    library = folder / "library"
+    shutil.copytree(source, library)
+    path = library / "Source" / "ConvolutionFunctions" / "arm_convolve_s8.c"
+    text = path.read_text(encoding="utf-8")
+    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
+    path.write_text(text[:place] + body + text[place:], encoding="utf-8")
+    return library
+
+
+def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:
+    done = check(models.large(tmp_path), "--target", "cortex-m55")
+    assert done.returncode == 2
+    assert "the model does not fit the board: region `FLASH' overflowed by" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_layers_beside_one_that_does_not_fit_the_board_run(tmp_path: Path) -> None:
+    weights = models.with_biases({"w": models.filters(800, 4, 1, 1), "v": models.filters(800, 800, 1, 1)})
+    layers = [models.conv("x", "w", "m"), models.conv("m", "v", "y")]
+    model = models.save(tmp_path, "half", layers, ([1, 4, 2, 2], [1, 800, 2, 2]), weights)
+    (found,) = data(model, "--per-layer", "--target", "cortex-m55")["checks"]
+    assert [layer["node"] for layer in found["layers"]] == ["m"]
+    (left,) = found["not_run"]
+    assert left["node"] == "y"
+    assert left["reason"].startswith("it alone does not fit the board: region `FLASH' overflowed by")
+
+
+def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> None:
+    done = check(models.large(tmp_path), "--target", "cortex-m55", "--per-layer")
+    assert done.returncode == 2
+    assert "no layer fits the board: " in done.stderr
+    assert "--per-layer" not in done.stderr
+
+
+def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
+    from onnxlint_cmsis.cmsis_nn.cost import cost
+    from onnxlint_cmsis.cmsis_nn.releases import parse_target
+    from onnxlint_cmsis.types import Dims, KernelCall, Pair
+
+    done = check("sweep", "--kind", "dw", "--every", "5", "--target", "cortex-m4", folder=tmp_path)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 12
+    for row in rows:
+        call = KernelCall(
+            "depthwise_s8", Dims(row["n"], row["h"], row["w"], row["in_c"]),
+            Dims(1, row["kh"], row["kw"], row["out_c"]), Dims(row["n"], row["out_h"], row["out_w"], row["out_c"]),
+            padding=(pad := Pair(row["pad_h"], row["pad_w"])), pad_after=pad, ch_mult=row["ch_mult"],
+        )  # fmt: skip
+        predicted = cost(call, parse_target("cortex-m4", "4.0.0"))
+        assert predicted is not None
+        assert abs(row["instructions"] - predicted) <= max(0.05 * predicted, 200), row
+
+
+VECTORS = ROOT.parent / "shared" / "vectors" / "cost"
+
+
+@pytest.mark.skipif(not VECTORS.is_dir(), reason="needs the cost vectors in a folder `shared` beside the project")
+@pytest.mark.parametrize(("core", "isa"), [("cortex-m3", "scalar"), ("cortex-m4", "dsp"), ("cortex-m55", "mve")])
+def test_a_sweep_agrees_with_the_recorded_rows_to_1_percent(core: str, isa: str) -> None:
+    import gzip
+
+    vectors = VECTORS / f"v4.0.0-{isa}.jsonl.gz"
+    recorded = [json.loads(line) for line in gzip.decompress(vectors.read_bytes()).splitlines()]
+    done = check("sweep", "--like", str(vectors), "--target", core)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 3364  # every row of a kind that the default library has
+    shape = [name for name in rows[0] if name not in ("instructions", "reps", "version", "isa")]
+    known = {tuple(row[name] for name in shape): row for row in recorded}
+    for row in rows:
+        before = known[tuple(row[name] for name in shape)]
+        assert set(row) == set(before)
+        assert (row["version"], row["isa"]) == (before["version"], before["isa"])
+        assert abs(row["instructions"] / before["instructions"] - 1) <= 0.01, row
+
+
+def test_what_fix_writes_is_proven_on_the_device(tmp_path: Path) -> None:
+    """Dead channels cut: strictly better. A multiplier padded: another static kernel, fewer instructions."""
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    before = [models.dead_lanes(tmp_path, 9), models.multiplier(tmp_path, 3)]
+    after = [models.dead_lanes(folder, 9), models.multiplier(folder, 3)]
+    fixer = [sys.executable, "-m", "onnxlint_cmsis", "--isolated", "--fix-only", "--target", "m4", "--release", "4.0.0"]
+    fixed = subprocess.run([*fixer, *after], cwd=ROOT, capture_output=True, check=False)
+    assert fixed.returncode == 0, fixed.stderr
+    cut = data(before[0], "--against", after[0], "--strict")["comparisons"][0]
+    padded = data(before[1], "--against", after[1])["comparisons"][0]
+    for comparison in (cut, padded):
+        assert comparison["instructions"][1] < 0.7 * comparison["instructions"][0]
+        assert [output["count"] for output in comparison["outputs"]] == [0]
+    assert padded["layers"][0]["after"]["effective"] == "depthwise_conv_s8_mult_4"

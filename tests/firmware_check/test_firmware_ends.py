@@ -1,0 +1,121 @@
+"""Runs that end badly: by a signal, without a board, with a model that no board holds. Nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_firmware_board import MISSING, REQUIRED, ROOT, broken_library, check, running
+
+import example_models as models
+
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
+)
+
+ENDLESS = 'for (;;) { __asm__ volatile(""); }'
+
+
+def one_layer(folder: Path) -> str:
+    """A model of one convolution."""
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    return models.save(folder, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="lists processes through /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_nothing_is_left_running_after_a_signal(name: str, tmp_path: Path) -> None:
+    if name == "SIGKILL" and not shutil.which("setpriv"):
+        pytest.skip("setpriv, which ends QEMU with a killed parent, is not on the PATH")
+    library = broken_library(tmp_path, ENDLESS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "firmware_check", one_layer(tmp_path), "--cmsis-nn", str(library)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert waited(lambda: bool(emulators(tmp_path)))
+    process.send_signal(getattr(signal, name))
+    _, said = process.communicate(timeout=30)
+    assert waited(lambda: not emulators(tmp_path))
+    if name != "SIGKILL":
+        assert process.returncode == 2
+        assert said == f"firmware_check: ended by {name}\n"
+        assert not list(tmp_path.glob("firmware_check-*"))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="lists processes through /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -> None:
+    import numpy as np
+
+    for file, shape in (("images", (120, 4, 4)), ("labels", (120,))):
+        head = bytes([0, 0, 8, len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
+        (tmp_path / file).write_bytes(head + bytes(int(np.prod(shape))))
+    weights = models.with_biases({"w": models.filters(4, 1, 2, 2)})
+    model = models.save(tmp_path, "one", [models.conv("x", "w", "y")], ([1, 1, 4, 4], [1, 4, 3, 3]), weights)
+    folder = tmp_path / "passing"
+    folder.mkdir()
+    library = broken_library(tmp_path, ENDLESS)
+    files = [str(tmp_path / file) for file in ("images", "labels")]
+    process = subprocess.Popen(
+        [sys.executable, "scripts/mnist_firmware.py", model, *files, "--images", "20", "--cmsis-nn", str(library)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert waited(lambda: bool(emulators(folder)))
+    process.send_signal(getattr(signal, name))
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (2, f"mnist_firmware: ended by {name}\n")
+    assert waited(lambda: not emulators(folder))
+    assert not list(folder.iterdir())
+
+
+def emulators(folder: Path) -> list[str]:
+    """QEMU's processes whose image lies in the folder."""
+    return [line for line in running(str(folder)) if line.split("\0")[0].endswith("qemu-system-arm")]
+
+
+def waited(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    """Whether a condition comes true in some time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_qemu_without_the_board_is_said(tmp_path: Path) -> None:
+    """A QEMU of the same command line, whose board of that name is none."""
+    real = shutil.which("qemu-system-arm")
+    fake = tmp_path / "bin" / "qemu-system-arm"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\nshift 2\nexec {real} -M no-such-board "$@"\n', encoding="utf-8")
+    fake.chmod(0o755)
+    done = check(one_layer(tmp_path), env={"PATH": f"{fake.parent}:{os.environ['PATH']}"})
+    assert done.returncode == 2
+    assert done.stderr == ("firmware_check: this QEMU has no board mps2-an386; qemu-system-arm 7.2 or newer has it\n")
+
+
+def test_activations_too_large_for_the_board_are_said(tmp_path: Path) -> None:
+    weights = models.with_biases({"w": models.filters(1, 1, 1, 1)})
+    shapes = [1, 1, 2100, 2100], [1, 1, 2100, 2100]
+    model = models.save(tmp_path, "wide", [models.conv("x", "w", "y")], shapes, weights)
+    done = check(model, "--target", "cortex-m55")
+    assert done.returncode == 2
+    assert "the model does not fit the board: no room left for the stack" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_library_that_does_not_compile_is_said(tmp_path: Path) -> None:
+    done = check(one_layer(tmp_path), "--cmsis-nn", str(broken_library(tmp_path, "no such word;")))
+    assert done.returncode == 2
+    assert "arm_convolve_s8.c" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,183 @@
+"""Firmware with a whole CMSIS-NN: the functions that the default copy lacks. ONNXLINT_CMSIS_NN names a checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+from test_firmware_board import CORES, MISSING, data
+from test_firmware_releases import every_form
+
+import example_models as models
+from firmware_check.library import Library, open_library
+from support import firmware_models as more
+
+FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
+pytestmark = [
+    pytest.mark.skipif(not FOLDER, reason="ONNXLINT_CMSIS_NN names no checkout of CMSIS-NN"),
+    pytest.mark.skipif(bool(FOLDER and MISSING), reason=f"this machine has no {', '.join(MISSING)}"),
+]
+
+FORMS = {
+    "max": ("arm_max_pool_s8", "4.0.0"),
+    "pad": ("arm_pad_s8", "7.0.0"),
+    "add": ("arm_elementwise_add_s8", "4.0.0"),
+    "mul": ("arm_elementwise_mul_s8", "4.0.0"),
+    "avg": ("arm_avgpool_s8", "4.0.0"),
+    "dense": ("arm_fully_connected_s8", "4.0.0"),
+    "softmax": ("arm_softmax_s8", "4.0.0"),
+}
+"""Layer to the function that does the work, and the release it is in from."""
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    """The checkout; its release decides what is called."""
+    return open_library(FOLDER)
+
+
+def checks(model: str, allowed: int = 1) -> list[dict]:
+    """One check for each instruction set; all of them agree, which says that kernels ran as predicted."""
+    found = data(model, "--cmsis-nn", FOLDER, *CORES)["checks"]
+    for each in found:
+        assert each["agrees"]
+        assert not each["not_run"]
+        assert all(layer["differences"]["largest"] <= allowed for layer in each["layers"])
+    return found
+
+
+def test_every_form_runs_and_is_right(library: Library, tmp_path: Path) -> None:
+    for each in checks(every_form(tmp_path)):
+        layers = {layer["node"]: layer for layer in each["layers"]}
+        for name, (function, since) in FORMS.items():
+            layer = layers[name]
+            assert bool(layer["plain_c"]) == (not library.since(since)), name
+            assert layer["plain_c"] or layer["observed"]["effective"] == function
+        assert bool(layers["up"]["plain_c"]) == (not library.since("5.0.0"))
+
+
+@pytest.mark.parametrize("axis", [1, 2, 3])
+def test_concatenation_runs_along_every_axis(axis: int, tmp_path: Path) -> None:
+    shape = [1, 4, 6, 6]
+    shape[axis] *= 3
+    nodes = [
+        models.conv("x", "w0", "a", pads=[1, 1, 1, 1]), models.conv("x", "w1", "b", pads=[1, 1, 1, 1]),
+        helper.make_node("Concat", ["a", "b", "a"], ["c"], name="concat", axis=axis), models.conv("c", "w2", "y"),
+    ]  # fmt: skip
+    weights = {"w0": models.filters(4, 3, 3, 3), "w1": models.filters(4, 3, 3, 3)}  # alike, so that the scales are
+    weights["w2"] = models.filters(4, shape[1], 1, 1)
+    shapes = [1, 3, 6, 6], [1, 4, *shape[2:]]
+    model = models.save(tmp_path, "concat", nodes, shapes, models.with_biases(weights))
+    for each in checks(model):
+        functions = {layer["node"]: layer["function"] for layer in each["layers"]}
+        assert functions["concat"] == "arm_concatenation_s8_x"
+
+
+TRANSPOSED = {  # input channels, outputs, kernel, stride, padding; and what does the work from 7.0.0 on
+    "direct": ((8, 5, 3, 2, 0), "arm_transpose_conv_s8"),
+    "tiles": ((4, 4, 2, 2, 0), "arm_transpose_conv_s8"),
+    "reverse": ((20, 5, 3, 2, 0), "arm_convolve_s8"),
+    "reverse_padded": ((20, 6, 4, 2, 1), "arm_convolve_s8"),
+    "reverse_plain": ((20, 4, 3, 1, 1), "arm_convolve_s8"),
+}
+
+
+def upsampling(folder: Path, sizes: tuple[int, int, int, int, int]) -> str:
+    """A pointwise convolution and a transposed one over 5x5."""
+    inputs, outputs, kernel, stride, padding = sizes
+    width = 4 * stride + kernel - 2 * padding
+    nodes = [
+        models.conv("x", "w", "a"),
+        helper.make_node("ConvTranspose", ["a", "t", "t_b"], ["y"], name="y", strides=[stride] * 2, pads=[padding] * 4),
+    ]
+    weights = models.with_biases({"w": models.filters(inputs, 3, 1, 1)})
+    weights["t"] = models.filters(inputs, outputs, kernel, kernel)
+    weights["t_b"] = np.linspace(-0.1, 0.1, outputs)
+    return models.save(folder, "up", nodes, ([1, 3, 5, 5], [1, outputs, width, width]), weights)
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_transposed_convolution_takes_both_routes(name: str, library: Library, tmp_path: Path) -> None:
+    sizes, kernel = TRANSPOSED[name]
+    for each in checks(upsampling(tmp_path, sizes)):
+        layer = each["layers"][-1]
+        assert bool(layer["plain_c"]) == (not library.since("5.0.0"))
+        if library.since("7.0.0"):
+            assert layer["observed"]["effective"] == kernel
+
+
+def test_a_known_defect_is_seen_on_the_device(library: Library, tmp_path: Path) -> None:
+    """7.0.0: padding that is no multiple of the stride. No other release has it under that name."""
+    if library.release != "7.0.0":
+        pytest.skip(f"the defect is of 7.0.0, the checkout is {library.release}")
+    found = data(upsampling(tmp_path, (8, 5, 3, 2, 1)), "--cmsis-nn", FOLDER, code=1)["checks"][0]
+    texts = [each["text"] for each in found["layers"][-1]["disagreements"]]
+    assert any("a known defect of this release: tconv-padding-not-in-strides" in text for text in texts)
+
+
+def test_the_examples_agree(tmp_path: Path) -> None:
+    for model in (models.mobilenet(tmp_path), models.residual(tmp_path)):
+        assert len(checks(model)) == 3
+
+
+SIXTEEN_BITS = {
+    "c0": "arm_convolve_wrapper_s16",
+    "c1": "arm_depthwise_conv_wrapper_s16",
+    "max": "arm_max_pool_s16",
+    "c2": "arm_convolve_wrapper_s16",
+    "add": "arm_elementwise_add_s16",
+    "mul": "arm_elementwise_mul_s16",
+    "avg": "arm_avgpool_s16",
+    "dense": "arm_fully_connected_s16",
+    "softmax": "arm_softmax_s16",
+}
+"""Layer of the model of int16 to the function called."""
+
+
+@pytest.fixture
+def sixteen(library: Library) -> None:
+    """Skips where the checkout is without a function for int16."""
+    lacking = sorted({name for name in SIXTEEN_BITS.values() if not library.has(name)})
+    if lacking:
+        pytest.skip(f"the checkout has no {', '.join(lacking)}")
+
+
+@pytest.mark.usefixtures("sixteen")
+def test_every_form_of_sixteen_bits_runs_and_is_right(tmp_path: Path) -> None:
+    for each in checks(more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path), allowed=2):
+        functions = {layer["node"]: layer["function"] for layer in each["layers"] if layer["function"]}
+        assert functions == SIXTEEN_BITS
+
+
+WIDE_CONVOLUTIONS = {  # input channels, outputs, kernel, and what else the operator has
+    "odd": (5, 7, 3, {"strides": [2, 2], "pads": [1] * 4}),
+    "pointwise": (10, 3, 1, {}),
+    "dilated": (4, 5, 3, {"dilations": [2, 2], "pads": [2] * 4}),
+    "deep": (60, 5, 3, {"pads": [1] * 4}),  # 540 columns: above 512 sums are of 64 bits
+    "depthwise": (5, 5, 3, {"group": 5, "pads": [1] * 4}),
+    "depthwise_strided": (8, 8, 3, {"group": 8, "strides": [2, 2], "pads": [1] * 4}),
+    "depthwise_dilated": (6, 6, 3, {"group": 6, "dilations": [2, 2], "pads": [2] * 4}),
+    "depthwise_of_60": (60, 60, 3, {"group": 60}),  # 4.0.0 counts the channels among the 512
+    "multiplied": (3, 9, 3, {"group": 3}),
+}
+
+
+@pytest.mark.usefixtures("sixteen")
+@pytest.mark.parametrize("name", WIDE_CONVOLUTIONS)
+def test_convolutions_of_sixteen_bits_take_their_routes(name: str, tmp_path: Path) -> None:
+    channels, outputs, kernel, attributes = WIDE_CONVOLUTIONS[name]
+    model = more.in_sixteen_bits(more.convolution(tmp_path, channels, outputs, kernel, **attributes), tmp_path)
+    for each in checks(model, allowed=2):
+        assert each["layers"][-1]["observed"]["chain"] == each["layers"][-1]["predicted"]["chain"] != []
+
+
+@pytest.mark.usefixtures("sixteen")
+def test_a_softmax_of_sixteen_bits_keeps_its_bound(tmp_path: Path) -> None:
+    classes = 20
+    for each in checks(more.in_sixteen_bits(more.classifier(tmp_path, 600, classes), tmp_path), allowed=2 * classes):
+        dense, softmax = each["layers"][-2:]
+        assert dense["differences"]["largest"] <= 2
+        assert softmax["differences"]["largest"] > 2

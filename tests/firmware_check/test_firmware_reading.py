@@ -1,0 +1,218 @@
+"""How models are read into layers: tables, copies, formats, types. No compiler and no QEMU needed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import helper, numpy_helper
+
+import example_models as models
+from firmware_check.library import Library
+from firmware_check.opening import Model, Options, open_model
+from firmware_check.program import Quantization, Step
+from firmware_check.reading.lookups import table_of
+from firmware_check.reading.sink import Sink
+from support import firmware_models as more
+from support import paths
+
+ALL = (-128, 127)
+
+
+@given(st.floats(1e-3, 1), st.integers(-128, 127), st.floats(1e-3, 1), st.integers(-128, 127))
+def test_a_table_is_the_function_of_every_integer(scale: float, zero: int, out_scale: float, out_zero: int) -> None:
+    source, q = Quantization(scale, zero), Quantization(out_scale, out_zero)
+    table = table_of(np.tanh, source, Sink("t", q, ALL, None, ()))
+    for integer in range(-128, 128):
+        real = np.tanh((integer - zero) * scale)
+        assert table[integer & 0xFF] == max(-128, min(127, round(real / out_scale) + out_zero))
+
+
+def copied(step: Step, source: np.ndarray) -> np.ndarray:
+    """What the plain C of a copy makes of memory."""
+    places, offset = step.numbers["places"], step.numbers["offset"]
+    assert isinstance(places, list)
+    assert isinstance(offset, int)
+    index = np.zeros((), np.int64)
+    for size, stride in places:
+        index = index[..., None] + np.arange(size) * stride
+    return source.reshape(-1)[index.reshape(-1) + offset]
+
+
+def rounded(source: str, target: str) -> list[onnx.NodeProto]:
+    """QuantizeLinear and DequantizeLinear with the scale `k` and the zero-point `z`."""
+    return [
+        helper.make_node("QuantizeLinear", [source, "k", "z"], [f"{target}_q"]),
+        helper.make_node("DequantizeLinear", [f"{target}_q", "k", "z"], [target]),
+    ]
+
+
+def sliced(folder: Path, bounds: list[tuple[int, int, int]]) -> str:
+    """A quantized Slice between quantized tensors of a model that begins with a convolution."""
+    starts, ends, steps = zip(*bounds, strict=True)
+    constants = {"s": starts, "e": ends, "a": range(1, 1 + len(bounds)), "t": steps}
+    nodes = [
+        *rounded("x", "d"),
+        helper.make_node("Slice", ["d", "s", "e", "a", "t"], ["c"], name="slice"),
+        *rounded("c", "m"),
+        helper.make_node("GlobalMaxPool", ["m"], ["g"], name="max"),
+        *rounded("g", "y"),
+    ]
+    channels = len(range(6)[slice(*bounds[0])])
+    path = models.save(folder, "sliced", nodes, ([1, 6, 5, 4], [1, channels, 1, 1]), {"k": np.array(0.5)})
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(3, np.int8), "z"))
+    model.graph.initializer.extend(numpy_helper.from_array(np.array(v, np.int64), n) for n, v in constants.items())
+    onnx.save(model, path)
+    return path
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Bounds of a Slice of 6 x 5 x 4 that leave something on every axis."""
+    found = []
+    for size in (6, 5, 4):
+        step = draw(st.sampled_from([-3, -2, -1, 1, 2, 3]))
+        start, end = draw(st.integers(-9, 9)), draw(st.sampled_from([*range(-9, 10), (1 << 63) - 1, -(1 << 63)]))
+        found.append((start, end, step) if len(range(size)[start:end:step]) else (0, size, 1))
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(ranges())
+def test_a_slice_takes_what_numpy_takes(
+    tmp_path_factory: pytest.TempPathFactory, bounds: list[tuple[int, int, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("slice")
+    model = read_with_pools(sliced(folder, bounds), folder)
+    step = next(step for step in model.program.steps if step.label == "slice")
+    source = np.arange(-60, 60, dtype=np.float32).reshape(1, 6, 5, 4) / 2
+    memory = step.inputs[0].to_memory(source)
+    expected = model.reference.tensors(["c"], {"x": source})["c"]
+    ours = step.output.from_memory(copied(step, memory))
+    assert (ours == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("factor", "size", "text"),
+    [(2.0, 4, ""), (2.4, 4, "only nearest neighbours and whole factors are supported"), (1.5, 3, "only nearest")],
+)
+def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int, text: str, tmp_path: Path) -> None:
+    """Two by 2.4 are four elements, too, but the first stands three times."""
+    nodes = [
+        *rounded("x", "d"),
+        helper.make_node("Resize", ["d", "", "f"], ["c"], name="resize", coordinate_transformation_mode="asymmetric",
+                         nearest_mode="floor"),
+        *rounded("c", "m"),
+        helper.make_node("GlobalMaxPool", ["m"], ["g"], name="max"),
+        *rounded("g", "y"),
+    ]  # fmt: skip
+    weights = {"k": np.array(0.5), "f": np.array([1, 1, factor, 1])}
+    path = models.save(tmp_path, "grown", nodes, ([1, 3, 2, 4], [1, 3, 1, 1]), weights)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(3, np.int8), "z"))
+    onnx.save(model, path)
+    program = read_with_pools(path, tmp_path).program
+    assert dict(program.foreign).get("resize", "").startswith(text)
+    steps = {step.label: step for step in program.steps}
+    assert ("resize" in steps) == (not text)
+    if not text:
+        assert steps["resize"].output.shape == (1, 3, size, 4)
+
+
+def read_with_pools(path: str, folder: Path) -> Model:
+    """The model with the library of the installed wheel."""
+    from firmware_check.library import open_library
+
+    return open_model(path, open_library(""), Options({}), folder)
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["int8", "uint8"])
+def test_operators_on_integers_have_the_layers_of_their_qdq_form(signed: bool, tmp_path: Path) -> None:
+    """The same calls, from the linter's lowering of the file itself, and the same constants as the QDQ file has."""
+    from onnxlint_cmsis.formats.onnx_graph.load import load
+    from onnxlint_cmsis.lower import lower
+
+    path = more.in_operator_format(models.residual(tmp_path), tmp_path, signed)
+    steps = read_with_pools(path, tmp_path).program.steps
+    calls = {layer.node.label: layer.call for layer in lower(load(path)).layers}
+    assert {step.label: step.call for step in steps if step.call} == calls
+    weighted = [step for step in steps if step.arrays]
+    assert {step.op_type for step in weighted} == {"QLinearConv", "QGemm"}
+    file = onnx.load(path)
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in file.graph.initializer}
+    for step in weighted:
+        node = next(node for node in file.graph.node if node.name == step.label)
+        place = {"QLinearConv": 8, "QGemm": 6}[step.op_type]
+        arrays = {array.name: array.values for array in step.arrays}
+        assert (arrays["bias"] == tensors[node.input[place]]).all()
+        assert sorted(arrays["weights"]) == sorted(tensors[node.input[3]].reshape(-1))
+
+
+def test_a_second_scale_behind_int16_does_not_run(tmp_path: Path) -> None:
+    """A layer that reads int16 and writes int8 is no layer of CMSIS-NN."""
+    path = more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.int8), "narrow"))
+    last = [node for node in model.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")][-2:]
+    for node in last:
+        node.input[2] = "narrow"
+    onnx.save(model, path)
+    reasons = dict(read_wide(path, tmp_path).program.foreign)
+    assert reasons["softmax"] == "it has int8 and int16 activations; CMSIS-NN's functions have one type"
+
+
+def read_wide(path: str, folder: Path) -> Model:
+    """The model with a library that has functions for int16."""
+    from firmware_check.library import open_library
+
+    copy = folder / "copy"
+    shutil.copytree(open_library("").root, copy)
+    shutil.copy(paths.DATA / "s16_stand_in.c", copy / "Source")
+    return open_model(path, Library(copy, "4.0.0", (), ""), Options({}), folder)
+
+
+def test_int16_with_a_zero_point_does_not_run(tmp_path: Path) -> None:
+    path = more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path)
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        if tensor.name == "x_zero_point":
+            tensor.CopyFrom(numpy_helper.from_array(np.array(7, np.int16), "x_zero_point"))
+    onnx.save(model, path)
+    reasons = dict(read_wide(path, tmp_path).program.foreign)
+    assert reasons["c0"] == "its int16 activations have the zero-point 7; CMSIS-NN's s16 functions take 0"
+
+
+def test_every_form_has_its_macros_and_its_operators() -> None:
+    import re
+
+    from firmware_check.emit import HERE
+    from firmware_check.reading.forms import FORMS
+    from firmware_check.reading.table import OPERATORS
+
+    template = (HERE / "templates" / "forms.c.j2").read_text(encoding="utf-8")
+    macros = set(re.findall(r"macro (\w+)\(step, name, library\)", template))
+    called = {name for name, form in FORMS.items() if form.functions}
+    assert macros == called | {form.plain for form in FORMS.values() if form.plain}
+    used = {form for operator in OPERATORS.values() for form in operator.forms}
+    assert used == set(FORMS)
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["int8", "uint8"])
+def test_scales_of_each_channel_come_with_the_operators_on_integers(signed: bool, tmp_path: Path) -> None:
+    path = more.in_operator_format(models.multiplier(tmp_path, 3), tmp_path, signed)
+    steps = read_with_pools(path, tmp_path).program.steps
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    nodes = {node.name: node for node in onnx.load(path).graph.node}
+    for step, channels in zip(steps, (12, 5), strict=True):
+        inputs = nodes[step.label].input
+        real = tensors[inputs[1]] * tensors[inputs[4]].astype(np.float64) / tensors[inputs[6]]
+        arrays = {array.name: array.values for array in step.arrays}
+        ours = arrays["multipliers"] * 2.0 ** (arrays["shifts"] - 31)
+        assert ours.shape == (channels,)
+        assert np.allclose(ours, real, rtol=1e-6)

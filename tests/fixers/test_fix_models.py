@@ -1,0 +1,78 @@
+"""Real models under every policy: fixed with proof and stable, or left alone with a reason."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.state import request_of
+from onnxlint_cmsis.fixers.verify import prove
+from support import paths
+
+ROOT = paths.ROOT
+MODELS = ROOT.parent / "shared" / "models"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import fix_models  # noqa: E402
+
+SAMPLE = [
+    ("ad01_toycar_int8_tf", "faster", "cortex-m0"),
+    ("deeploy_tinyvit_demo", "faster", "cortex-m4"),
+    ("deeploy_tinyvit_demo", "align", "cortex-m55"),
+    ("dory_tcn_int_1d", "align", "cortex-m55"),
+    ("kws_ds_cnn_int8_tf", "faster", "cortex-m55"),
+    ("light_shufflenet_op9", "faster", "cortex-m4"),
+    ("mnist_convinteger", "route", "cortex-m4"),
+    ("ort_conv_qdq_external_ini", "align", "cortex-m4"),
+    ("ort_convtranspose_conv_qdq_s8", "align", "cortex-m0"),
+    ("silero_vad_16k_op15", "route", "cortex-m55"),
+    ("vww96_int8_tf", "faster", "cortex-m55"),
+    ("yunet_n_dynamic", "align", "cortex-m4"),
+]
+"""One of each kind; scripts/fix_models.py does them all."""
+
+needs_models = pytest.mark.skipif(
+    not MODELS.exists(), reason="needs the models in a folder `shared` beside the project"
+)
+
+
+@needs_models
+@pytest.mark.parametrize(("name", "policy", "target"), SAMPLE)
+def test_fixed_or_left_with_a_reason(name, policy, target):
+    found = list(fix_models.outcomes(MODELS / f"{name}.onnx", policy, target))
+    assert all(good for good, _ in found), found
+
+
+@needs_models
+def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its_output():
+    """More than 75 % of the convolution weights, 40 % of the multiply-accumulates; 1,000 inputs."""
+    path = MODELS / "vww96_int8_tf.onnx"
+    data = path.read_bytes()
+    fixed = fix_model(str(path), data, request_of(make_settings(targets=["cortex-m4"])))
+    weights = [tensor for tensor in fixed.result.tensors if tensor.old_shape and len(tensor.old_shape) == 4]
+    unchanged = 207_600 - sum(tensor.old_bytes for tensor in weights)
+    assert unchanged + sum(tensor.new_bytes for tensor in weights) <= 0.25 * 207_600
+    assert fixed.result.macs.after <= 0.6 * fixed.result.macs.before
+    assert len(fixed.result.classes) >= 9
+    proof = prove(data, fixed.model or b"", inputs=1000, seed=7)
+    assert proof.equal, proof.reason
+    assert proof.inputs >= 1000
+    assert [one.largest for one in proof.differences] == [0]
+
+
+@needs_models
+def test_a_published_voice_activity_detector_is_repaired_for_the_m55():
+    """Two of its one-dimensional layers return an error there; one more channel each, and they do not."""
+    path = MODELS / "silero_vad_16k_op15.onnx"
+    settings = make_settings(targets=["cortex-m4", "cortex-m55"], input_shapes={"input": [1, 576]})
+    result = fix_model(str(path), path.read_bytes(), request_of(settings)).result
+    assert result.changed
+    assert {repair.hazard for repair in result.repairs} == {"conv-1xn-geometry-refused"}
+    assert len(result.repairs) == 2
+    assert [(one.have, one.want) for one in result.classes] == [(128, 129), (64, 65)]
+    m4, m55 = result.totals
+    assert m4.repair_price == m4.new_instructions - m4.instructions > 0
+    assert m55.unknown > 0

@@ -1,0 +1,133 @@
+"""--select, --ignore and suppressions say which rules a fix acts on: one that is not selected fixes nothing."""
+
+from __future__ import annotations
+
+import json
+
+import onnx
+import pytest
+from test_fix_cli import gaining, row, run, text
+
+from support.dims_graphs import Builder
+
+M55 = ("--target", "cortex-m55")
+
+
+def missed():
+    """A depthwise multiplier of 3 misses the tile of four (CNN113)."""
+    return gaining()
+
+
+def hazardous():
+    """A 1x5 layer of stride 2 behind four channels that may change: wrong on Cortex-M55 (CNN302)."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 1, 32), 4, 4, name="before")
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    return build.model(build.op("Conv", value, build.weights(8, 4, 1, 5), name="row", **shape)).SerializeToString()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "missed.onnx").write_bytes(missed())
+    (tmp_path / "wrong.onnx").write_bytes(hazardous())
+    return tmp_path
+
+
+def changes(folder, model, *argv):
+    """Sizes before and after of the classes that --diff would change."""
+    done = run(folder, "--diff", "--output-format", "json", *argv, model)
+    assert done.returncode in (0, 1), done.stderr
+    (file,) = json.loads(text(done))["files"]
+    assert file["fix"]["changed"] is (done.returncode == 1)
+    return [(one["have"], one["want"]) for one in file["fix"]["classes"]]
+
+
+@pytest.mark.parametrize(
+    "options", [("--select", "CNN1"), ("--select", "CNN113"), ("--ignore", "CNN2"), ("--ignore", "CNN201"), ()]
+)
+def test_route_acts_on_the_selected_rules_of_missed_kernels(folder, options):
+    assert changes(folder, "missed.onnx", "--fix-policy", "route", *options) == [(3, 4)]
+
+
+@pytest.mark.parametrize("options", [("--select", "CNN2"), ("--select", "CNN101"), ("--ignore", "CNN113")])
+def test_route_does_nothing_for_rules_that_are_not_selected(folder, options):
+    argv = ("--fix-policy", "route", *options)
+    assert changes(folder, "missed.onnx", *argv) == []
+    found = run(folder, *argv, "missed.onnx")
+    assert "CNN201" not in text(found)
+
+
+def test_route_and_its_findings_agree(folder):
+    argv = ("--fix-policy", "route", "--select", "CNN1,CNN2")
+    assert "CNN113" in text(run(folder, *argv, "missed.onnx"))
+    done = run(folder, "--fix", *argv, "missed.onnx")
+    assert done.returncode == 0, text(done)
+    assert "CNN113 warning" not in text(done)
+    assert "CNN201 warning" not in text(done)
+
+
+def test_route_takes_a_convolution_to_the_1xn_kernel(folder):
+    """The kernel that it leaves is one that other entry points' rules ask for (CNN114, CNN121)."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 1, 128), 4, 6, name="before")
+    value = build.op("Conv", value, build.weights(8, 6, 1, 5), name="row", kernel_shape=[1, 5], pads=[0, 2, 0, 2])
+    (folder / "row.onnx").write_bytes(build.model(value).SerializeToString())
+    argv = ("--fix-policy", "route", *M55, "row.onnx")
+    assert "CNN103" in text(run(folder, *argv))
+    assert changes(folder, argv[-1], *argv[:-1]) == [(6, 8)]
+    assert run(folder, "--fix", *argv).returncode == 0
+    assert "CNN103" not in text(run(folder, *argv))
+    assert changes(folder, argv[-1], *argv[:-1]) == []
+
+
+@pytest.mark.parametrize("policy", ["faster", "align"])
+def test_sizes_are_chosen_only_where_their_rule_is_selected(folder, policy):
+    argv = ("--fix-policy", policy)
+    assert changes(folder, "missed.onnx", *argv, "--select", "CNN2")
+    assert changes(folder, "missed.onnx", *argv, "--select", "CNN1,CNN3") == []
+    assert changes(folder, "missed.onnx", *argv, "--ignore", "CNN201") == []
+
+
+@pytest.mark.parametrize("policy", ["faster", "route", "align"])
+def test_a_hazard_is_repaired_where_the_rule_that_tells_of_it_is_selected(folder, policy):
+    argv = ("--fix-policy", policy, *M55)
+    assert changes(folder, "wrong.onnx", *argv, "--select", "CNN302") == [(4, 5)]
+    assert changes(folder, "wrong.onnx", *argv, "--select", "CNN301") == []
+    assert changes(folder, "wrong.onnx", *argv, "--ignore", "CNN2") == [(4, 5)]
+
+
+@pytest.mark.parametrize("policy", ["faster", "route", "align"])
+def test_no_rule_that_a_policy_acts_on_is_told_without_a_look_at_the_model(folder, policy):
+    done = run(folder, "--diff", "--fix-policy", policy, "--select", "CNN0", "missed.onnx")
+    assert done.returncode == 0
+    assert f"left as it is: the rules that --fix-policy {policy} acts on, " in text(done)
+
+
+@pytest.mark.parametrize("policy", ["faster", "route"])
+def test_a_suppressed_size_stays_whatever_the_policy(folder, policy):
+    model = onnx.load(folder / "missed.onnx")
+    node = next(node for node in model.graph.node if node.name == "depthwise")
+    node.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN2 trained so")
+    onnx.save(model, folder / "missed.onnx")
+    assert changes(folder, "missed.onnx", "--fix-policy", policy) == []
+
+
+def test_a_suppressed_missed_kernel_is_not_fixed_by_route(folder):
+    model = onnx.load(folder / "missed.onnx")
+    node = next(node for node in model.graph.node if node.name == "depthwise")
+    node.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN113 fast enough")
+    onnx.save(model, folder / "missed.onnx")
+    assert changes(folder, "missed.onnx", "--fix-policy", "route") == []
+
+
+def test_a_pad_behind_the_input_is_added_only_for_a_selected_rule(folder):
+    (folder / "row.onnx").write_bytes(row(onnx.TensorProto.FLOAT).SerializeToString())
+    argv = ("--diff", "--unsafe-fixes", *M55, "row.onnx")
+    assert run(folder, *argv, "--select", "CNN302").returncode == 1
+    assert run(folder, *argv, "--select", "CNN2").returncode == 0
+
+
+def test_a_finding_on_a_size_names_what_it_steps_around(folder):
+    found = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
+    assert "4 -> 5 channels: +" in found
+    assert "This steps around conv-1xn-wrong-values of 'row'." in found

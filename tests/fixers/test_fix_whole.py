@@ -1,0 +1,75 @@
+"""The whole way on random models: decide, apply, prove, decide again; random policies and targets."""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.attempt import attempt
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.runtime import Level
+from onnxlint_cmsis.fixers.state import State, request_of
+from onnxlint_cmsis.planning.price import Prices
+from support.fix_random import Planned, models
+from support.fix_rounding import unexplained
+from support.lanes_checks import analysed
+
+EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "2000"))
+TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]
+
+
+@st.composite
+def requests(draw):
+    return make_settings(
+        targets=draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2, unique=True)),
+        release=draw(st.sampled_from(["7.0.0", "7.0.0", "6.0.0", "main"])),
+        fix_policy=draw(st.sampled_from(["faster", "faster", "route", "align"])),
+        align=draw(st.sampled_from([2, 4, 8])),
+        min_gain=0,
+        unsafe_fixes=draw(st.booleans()),
+        fix_budget_bytes=draw(st.sampled_from(["unlimited", "unlimited", 40])),
+    )
+
+
+def interface(model):
+    return [value.SerializeToString() for value in (*model.graph.input, *model.graph.output)]
+
+
+def explained(path, data, request):
+    """Whether a plan of one round whose proof failed differs by nothing but floats rounded the other way."""
+    made = attempt(State(path, data, request))
+    if Level.SHIPPED.value in made.trouble:  # with these optimisers it is what they make of it
+        return True
+    state, plan = made.end.source
+    return state is not made.start or not unexplained(Planned(analysed(made.start.model), plan), made.end.model, 6)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(models(), requests())
+def test_fixed_proven_and_stable(model, chosen):
+    data = model.SerializeToString()
+    request = request_of(chosen)
+    prices = Prices(request.targets, predicted)
+    fixed = fix_model("random.onnx", data, request, prices)
+    result = fixed.result
+    assert not result.failed, result.reason
+    if any("not proven" in reason for reason in (result.reason, *(one.reason for one in result.left))):
+        event("not proven")
+        assert explained("random.onnx", data, request), (result.reason, result.left)
+    if fixed.model is None:
+        assert result.reason
+        event(result.reason.split(":")[0][:60])
+        return
+    event(f"changed by {result.policy}")
+    assert result.proof is not None
+    assert result.proof.equal
+    assert interface(onnx.load_model_from_string(fixed.model)) == interface(model)
+    if result.policy == "faster":
+        assert result.repairs or all(total.new_instructions <= total.instructions for total in result.totals)
+    again = fix_model("random.onnx", fixed.model, request, prices).result
+    assert not again.changed, (result.classes, again.classes)

@@ -1,0 +1,327 @@
+"""What is wrong with a model that can still be read: one clear problem each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from support.read_models import conv_model, model, only, read, tensor, texts, value
+
+X = value("x", ["N", 4, 8, 8])
+INT8 = TensorProto.INT8
+
+
+def relu(source, target, name=""):
+    return helper.make_node("Relu", [source], [target], name=name)
+
+
+def one(nodes, inputs=(X,), initializers=(), output="y", **more):
+    return only(read(model(nodes, list(inputs), [value(output, None)], initializers, **more)))
+
+
+def test_a_model_in_order_has_no_problems():
+    assert read(conv_model()).problems == ()
+
+
+def test_two_nodes_make_one_value():
+    assert one([relu("x", "y", "a"), relu("x", "y", "b")]) == "b: makes `y`, which a makes too; a value is made once"
+
+
+def test_nodes_of_one_name_are_told_once():
+    nodes = [relu("x", "a", "c"), relu("a", "b", "d"), relu("b", "e", "c"), relu("e", "y", "d")]
+    found = "2 nodes are named `c`: Relu#0, Relu#2 (1 more names are given twice); a name is given once, or not at all"
+    assert one(nodes) == found
+
+
+def test_nodes_without_names_share_none():
+    assert read(model([relu("x", "a"), relu("a", "y")], [X], [value("y", ["N", 4, 8, 8])])).problems == ()
+
+
+def test_a_node_makes_an_input():
+    found = one([relu("x", "x", "a")], output="x")
+    assert found == "a: makes `x`, which is an input or initializer too; a value is made once"
+
+
+def test_a_missing_value():
+    found = one([relu("w", "t", "a"), helper.make_node("Add", ["w", "t"], ["y"])])
+    assert found == "a: reads `w`, which is no input, initializer or output of a node"
+
+
+def test_a_missing_value_inside_a_subgraph():
+    branch = helper.make_graph([relu("w", "y", "inner")], "b", [], [value("y", [1])])
+    holder = helper.make_node("If", ["c"], ["y"], name="if", then_branch=branch, else_branch=branch)
+    found = texts(read(model([holder], [value("c", [], 9)], [value("y", None)])))
+    assert found[0] == "inner: reads `w`, which is no input, initializer or output of a node"
+
+
+def test_a_missing_output():
+    found = one([relu("x", "y")], output="z")
+    assert found == "the model gives out `z`, which is no input, initializer or output of a node"
+
+
+def test_a_missing_value_that_has_a_stated_shape():
+    proto = model([relu("w", "y", "a")], [X], [value("y", None)], value_info=[value("w", [1, 2])])
+    assert "reads `w`" in only(read(proto))
+
+
+def test_a_cycle():
+    found = one([helper.make_node("Add", ["x", "b"], ["a"], name="n1"), relu("a", "b", "n2"), relu("b", "y", "n3")])
+    assert found in (
+        "n1: is part of a cycle: n1 -> n2 -> n1; a graph has none",
+        "n2: is part of a cycle: n2 -> n1 -> n2; a graph has none",
+    )
+
+
+def test_a_node_that_reads_itself():
+    found = one([helper.make_node("Add", ["x", "y"], ["y"], name="n")])
+    assert found == "n: is part of a cycle: n -> n; a graph has none"
+
+
+def test_a_cycle_of_many_nodes_is_found_without_recursion():
+    nodes = [relu(f"t{i}", f"t{i + 1}", f"n{i}") for i in range(5000)] + [relu("t5000", "t0", "back")]
+    found = one(nodes, output="t7")
+    assert "is part of a cycle" in found
+    assert len(found) < 300
+
+
+def test_nodes_out_of_order():
+    found = one([relu("a", "y", "late"), relu("x", "a", "early")])
+    assert found == "late: reads what early makes later; nodes come in the order of their data"
+
+
+def test_unknown_operator():
+    node = helper.make_node("Unheard", ["x"], ["y"], name="n")
+    found = only(read(model([node], [X], [value("y", [1])])))
+    assert found == "n: onnx.checker: No Op registered for Unheard with domain_version of 17"
+
+
+def test_operator_set_too_new():
+    found = one([relu("x", "y")], opset=9999)
+    assert found.startswith("operator set ai.onnx 9999; the installed onnx")
+
+
+def test_operator_set_of_another_domain_is_anyones():
+    assert texts(read(model([relu("x", "y")], [X], [value("y", ["N", 4, 8, 8])], opsets=[("odd", 9999)]))) == []
+
+
+def test_ir_version_too_new():
+    assert "ir_version" in one([relu("x", "y")], ir=9999)
+
+
+def test_the_checker_sees_the_names_of_the_file():
+    node = helper.make_node("Conv", ["x"], ["y"], name="the name")
+    found = only(read(model([node], [X], [value("y", [1])])))
+    assert found.startswith("the name: onnx.checker: ")
+    assert "input size 1 not in range" in found
+
+
+@pytest.mark.parametrize("size", [-1, 2**62, -(2**63)])
+def test_impossible_sizes(size):
+    graph = read(model([relu("x", "y")], [value("x", [1, size, 3])], [value("y", [1, size, 3])]))
+    allowed = "allowed are 0 to 2147483647, or a name for a size that is not fixed"
+    assert only(graph) == f"`x` (and 1 more values) has the size {size}; {allowed}"
+    assert graph.shape("y") == (1, None, 3)
+
+
+@pytest.mark.parametrize("dims", [[2**62], [2**62, 2**62], [-4], [-(2**63)]])
+@pytest.mark.parametrize("kind", ["initializer", "constant"])
+def test_impossible_dims(dims, kind):
+    weight = TensorProto(name="w", data_type=1, dims=dims, raw_data=bytes(4))
+    add = helper.make_node("Add", ["x", "w"], ["y"])
+    if kind == "constant":
+        graph = read(
+            model([helper.make_node("Constant", [], ["w"], value=weight, name="k"), add], [X], [value("y", None)])
+        )
+    else:
+        graph = read(model([add], [X], [value("y", None)], [weight]))
+    assert f"tensor `w` has dims {dims}; allowed is 0 to 2147483647 in each" in only(graph)
+    assert "w" not in graph.constants
+    assert graph.shape("w") in (None, (None,) * len(dims))
+
+
+def broken(**changes):
+    fields = {"name": "w", "data_type": 1, "dims": [8, 4, 3, 3]} | changes
+    return conv_model(initializer=TensorProto(**fields))
+
+
+@pytest.mark.parametrize(
+    ("proto", "says"),
+    [
+        (broken(raw_data=bytes(4600)), "4600 bytes of raw_data; float32 [8, 4, 3, 3] takes 1152"),
+        (broken(raw_data=bytes(4)), "4 bytes of raw_data; float32 [8, 4, 3, 3] takes 1152"),
+        (broken(), "0 values of float_data; float32 [8, 4, 3, 3] takes 288"),
+        (broken(float_data=[1.0] * 287), "1148 bytes of float_data; float32 [8, 4, 3, 3] takes 1152"),
+        (broken(float_data=[1.0] * 5), "5 values of float_data; float32 [8, 4, 3, 3] takes 288"),
+        (broken(int32_data=[1] * 288), "values in int32_data; float32 belongs in float_data or raw_data"),
+        (
+            broken(float_data=[1.0] * 288, raw_data=bytes(1152)),
+            "values in float_data and raw_data; allowed is one of them",
+        ),
+        (broken(data_type=3, int32_data=[1] * 200), "200 values of int32_data; int8 [8, 4, 3, 3] takes 288"),
+        (broken(data_type=3, int32_data=[1] * 9000), "9000 bytes of int32_data; int8 [8, 4, 3, 3] takes 288 to 2880"),
+        (broken(data_type=22, raw_data=bytes(143)), "143 bytes of raw_data; int4 [8, 4, 3, 3] takes 144"),
+        (broken(data_type=11, double_data=[1.0] * 289), "2312 bytes of double_data; float64 [8, 4, 3, 3] takes 2304"),
+        (broken(data_type=8, raw_data=bytes(3)), "3 bytes of raw_data; string [8, 4, 3, 3] takes"),
+        (broken(data_type=99, raw_data=bytes(1152)), "has element type 99; known are 1 to"),
+        (broken(data_type=0, raw_data=bytes(1152)), "has element type 0; known are 1 to"),
+    ],
+)
+def test_payloads_that_do_not_fit_their_dims(proto, says):
+    found = only(read(proto))
+    assert found.startswith("tensor `w` has ")
+    assert says in found
+
+
+def conv(w_shape, x_shape=(1, 4, 8, 8), op="Conv", bias=None, **attributes):
+    names = ["x", "w"] + ([] if bias is None else ["b"])
+    numbers = [tensor("w", np.zeros(w_shape, np.float32))]
+    numbers += [] if bias is None else [tensor("b", np.zeros(bias, np.float32))]
+    node = helper.make_node(op, names, ["y"], name="n", **attributes)
+    return model([node], [value("x", x_shape)], [value("y", None)], numbers)
+
+
+@pytest.mark.parametrize(
+    ("proto", "says"),
+    [
+        (conv((8, 3, 3, 3)), "weight has shape [8, 3, 3, 3] for 4 input channels in 1 groups; allowed is 4 in axis 1"),
+        (conv((8, 4, 3, 3), group=2), "for 4 input channels in 2 groups; allowed is 2 in axis 1"),
+        (conv((8, 4, 3)), "weight has shape [8, 4, 3], input [1, 4, 8, 8]; allowed are equal ranks from 3"),
+        (conv((8, 4), (1, 4)), "allowed are equal ranks from 3"),
+        (conv((8, 2, 3, 3), group=3), "4 input channels in 3 groups; allowed is a multiple"),
+        (conv((9, 2, 3, 3), group=2), "9 output channels in 2 groups; allowed is a multiple"),
+        (conv((8, 4, 3, 3), group=0), "group is 0; allowed is 1 and more"),
+        (
+            conv((8, 4, 3, 3), kernel_shape=[5, 5]),
+            "kernel_shape is [5, 5], weight has shape [8, 4, 3, 3]; they must",
+        ),
+        (conv((8, 4, 3, 3), bias=(7,)), "bias has shape [7]; allowed is [8]"),
+        (conv((8, 4, 3, 3), bias=(1, 8)), "bias has shape [1, 8]; allowed is [8]"),
+        (conv((8, 4, 3, 3), op="ConvTranspose"), "for 4 input channels; allowed is 4 in axis 0"),
+        (conv((4, 3, 3, 3), op="ConvTranspose", group=2, bias=(3,)), "bias has shape [3]; allowed is [6]"),
+    ],
+)
+def test_convolution_weights(proto, says):
+    found = only(read(proto))
+    assert found.startswith("n: ")
+    assert says in found
+
+
+@pytest.mark.parametrize(
+    "proto",
+    [
+        conv((8, 4, 3, 3)),
+        conv((8, 1, 3, 3), group=4),
+        conv((4, 3, 3, 3), op="ConvTranspose", group=2, bias=(6,)),
+        conv((8, 4, 3), (1, 4, 9), bias=(8,), kernel_shape=[3]),
+        conv((8, 4, 3, 3), (1, "C", "H", "W")),
+    ],
+)
+def test_convolution_weights_that_fit(proto):
+    assert texts(read(proto)) == []
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "attributes", "says"),
+    [
+        ("MatMul", (2, 3), (4, 5), {}, "multiplies [2, 3] by [4, 5]; the inner sizes must be equal"),
+        ("MatMul", (2, 3), (4,), {}, "multiplies [2, 3] by [4]"),
+        ("Gemm", (2, 3), (4, 5), {}, "multiplies [2, 3] by [4, 5]"),
+        ("Gemm", (2, 3), (3, 5), {"transB": 1}, "multiplies [2, 3] by [5, 3]"),
+        ("Gemm", (2, 3, 4), (4, 5), {}, "factors have shapes [2, 3, 4] and [4, 5]; allowed is rank 2"),
+        ("MatMul", (), (4, 5), {}, "allowed is rank 1 and more"),
+    ],
+)
+def test_products(op, a, b, attributes, says):
+    node = helper.make_node(op, ["x", "w"], ["y"], name="n", **attributes)
+    assert says in one([node], [value("x", a)], [tensor("w", np.zeros(b, np.float32))])
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "attributes"),
+    [
+        ("MatMul", (7, 2, 3), (3, 4), {}),
+        ("MatMul", (3,), (3,), {}),
+        ("Gemm", (3, 2), (5, 3), {"transA": 1, "transB": 1}),
+    ],
+)
+def test_products_that_fit(op, a, b, attributes):
+    node = helper.make_node(op, ["x", "w"], ["y"], **attributes)
+    assert texts(read(model([node], [value("x", a)], [value("y", None)], [tensor("w", np.zeros(b, np.float32))]))) == []
+
+
+def test_batch_normalization():
+    numbers = [tensor(name, np.zeros(5 if name == "mean" else 4, np.float32)) for name in ("s", "b", "mean", "var")]
+    node = helper.make_node("BatchNormalization", ["x", "s", "b", "mean", "var"], ["y"], name="n")
+    assert one([node], initializers=numbers) == "n: `mean` has shape [5]; allowed is [4]"
+
+
+def quantize(scale, zero, **attributes):
+    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n", **attributes)
+    return [node], [X], [tensor("s", np.array(scale, np.float32)), tensor("z", np.array(zero, np.int8))]
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
+def test_scales_that_cannot_be(scale):
+    found = one(*quantize([1.0, scale, 1.0, 1.0], [0] * 4, axis=1))
+    assert found == f"n: scale `s` has {scale} at 1; allowed are finite numbers above 0"
+
+
+def test_a_shared_scale_is_reported_once():
+    numbers = [tensor("s", np.float32(-1)), tensor("z", np.int8(0))]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], name="a"),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], name="b"),
+    ]
+    assert one(nodes, initializers=numbers).startswith("a: scale `s` has -1.0")
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "axis", "says"),
+    [
+        ([1.0] * 4, [0] * 3, 1, "zero-point `z` has shape [3], scale [4]; they must agree"),
+        ([1.0] * 4, 0, 1, "zero-point `z` has shape [], scale [4]; they must agree"),
+        (
+            [1.0] * 4,
+            [0] * 4,
+            2,
+            "4 scales for axis 2 of [1, 4, 8, 8]; allowed is one for each element",
+        ),
+        ([1.0] * 4, [0] * 4, 4, "axis is 4, input has shape [1, 4, 8, 8]; allowed are axes the input has"),
+    ],
+)
+def test_scales_and_zero_points_that_do_not_fit(scale, zero, axis, says):
+    assert says in one(*quantize(scale, zero, axis=axis))
+
+
+@pytest.mark.parametrize(("scale", "zero", "axis"), [(1.0, [0], 9), ([1.0], 0, 1), ([1.0] * 4, [0] * 4, -3)])
+def test_scales_and_zero_points_that_fit(scale, zero, axis):
+    nodes, inputs, numbers = quantize(scale, zero, axis=axis)
+    assert texts(read(model(nodes, inputs, [value("y", None)], numbers))) == []
+
+
+def qlinear_conv(scale=1.0, zero=0, zero_type=np.int8):
+    numbers = [
+        tensor("w", np.zeros((8, 4, 3, 3), np.int8)),
+        tensor("s", np.float32(1)),
+        tensor("z", np.int8(0)),
+        tensor("ws", np.full(8, scale, np.float32)),
+        tensor("wz", np.array(zero, zero_type)),
+    ]
+    node = helper.make_node("QLinearConv", ["x", "s", "z", "w", "ws", "wz", "s", "z"], ["y"], name="n")
+    return [node], [value("x", [1, 4, 8, 8], INT8)], numbers
+
+
+def test_one_zero_point_for_many_scales():
+    nodes, inputs, numbers = qlinear_conv()
+    assert texts(read(model(nodes, inputs, [value("y", None)], numbers))) == []
+
+
+def test_scales_of_quantized_operators():
+    assert "scale `ws` has 0.0 at 0" in one(*qlinear_conv(0.0))
+    assert "zero-point `wz` has shape [3], scale [8]" in one(*qlinear_conv(1.0, [0, 0, 0]))
+
+
+def test_zero_points_of_another_type():
+    found = one(*qlinear_conv(1.0, 0, np.uint8))
+    assert found == "n: zero-point `wz` is uint8; allowed is the values' own type, int8"

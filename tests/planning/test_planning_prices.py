@@ -1,0 +1,107 @@
+"""Prices of many channel counts at once are those of each alone, on random and on real layers."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_planning_decide import chain
+
+from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.dims.classes import analyse
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.planning.decide import decide
+from onnxlint_cmsis.planning.factors import factors_of, no_misses
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.planning.planning_input import view_of
+from onnxlint_cmsis.planning.price import LARGEST, Prices
+from onnxlint_cmsis.planning.problem import Problem
+from support import paths
+from support.fix_random import models
+
+MODELS = paths.SHARED / "models"
+TARGETS = tuple(parse_target(name, "7.0.0", "gcc") for name in ("cortex-m0", "cortex-m4", "cortex-m55"))
+
+
+def seen(graph, targets=TARGETS):
+    prices = Prices(targets, predicted)
+    return view_of(graph, lower(graph, "s8"), analyse(graph), prices), prices
+
+
+def way(taken):
+    ids = tuple(hazard.id for hazard in taken.hazards), tuple(hazard.id for hazard in taken.open_hazards)
+    return taken.kernel, taken.chain, taken.effective, taken.status, ids, taken.undecided, taken.reason
+
+
+def agree(view, prices, choices):
+    """Every layer at up to four sizes of each of its classes; the number of prices compared."""
+    compared = 0
+    for site in view.sites:
+        sizes = [sorted({choices.randint(1, 70) for _ in range(4)}) for _ in site.leaves]
+        found = site.grid(site.leaves[:3], sizes[:3])
+        if found is None:
+            continue
+        columns = prices.columns(site, *found)
+        for cell, channels in enumerate(zip(*(numbers.tolist() for numbers in found), strict=True)):
+            for column, alone in zip(columns, prices.at(site, channels), strict=True):
+                assert way(column.routes[column.which[cell]]) == way(alone.route)
+                number = int(column.instructions[cell]) if column.known[cell] else None
+                assert number == alone.instructions, (site.layer.call, channels)
+                compared += 1
+    return compared
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(models(), st.integers(0, 2**32))
+def test_random_layers_cost_together_what_they_cost_alone(model, seed):
+    agree(*seen(load("random.onnx", data=model.SerializeToString())), random.Random(seed))
+
+
+@pytest.mark.skipif(not MODELS.exists(), reason="needs the models in a folder `shared` beside the project")
+@pytest.mark.parametrize("name", ["deeploy_tinyvit_demo", "dory_tcn_int_1d", "emza_ssd_slim_int8_tf", "vww96_int8_tf"])
+def test_real_layers_cost_together_what_they_cost_alone(name):
+    view, prices = seen(load(str(MODELS / f"{name}.onnx")))
+    assert agree(view, prices, random.Random(name)) > 100
+
+
+def test_equal_layers_share_their_prices():
+    build, out = chain(8, 16, 16, 16, 4)
+    view, prices = seen(build.graph(out), TARGETS[:1])
+    inputs, outputs = np.array([4, 5, 6]), np.array([7, 8, 9])
+    one, two = (prices.columns(site, inputs, outputs) for site in view.sites[1:3])
+    assert one is two
+    assert prices.columns(view.sites[0], inputs, outputs + 1) is not one
+
+
+def test_what_no_machine_counts_has_no_known_cost():
+    """Numbers of loops that do not fit into 64 bits are not wrapped round; nothing is proposed."""
+    build, out = chain(8, 7, 32, size=2**22)
+    view, prices = seen(build.graph(out))
+    assert LARGEST < (2**22) ** 2 * 8
+    assert all(price.instructions is None for site in view.sites for price in prices.of(site.layer.call))
+    assert agree(view, prices, random.Random(1)) > 0
+    assert decide(view, prices, FixOptions(min_gain=0), {}, {}).sizes == {}
+
+
+def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
+    from support.dims_graphs import Builder
+
+    build = Builder()
+    value = build.input("x", 1, 4, 8, 8)
+    parts = [build.conv(value, 4, width, name=f"part{width}") for width in (3, 5)]
+    out = build.conv(build.op("Concat", *parts, axis=1), 8, 6, name="reader")
+    view, prices = seen(build.graph(out), TARGETS[1:2])
+    reader = view.sites[-1]
+    domains = dict.fromkeys(leaves(reader.inputs), (3, 4, 5))
+    (factor,) = (
+        one for one in factors_of(view, prices, domains, 4, no_misses) if len(one.scope) == 2 and one.measure((3, 5))[2]
+    )
+    sizes = Problem(domains, (factor,))
+    assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))
+    assert sizes.totals(sizes.present)[2] == prices.at(reader, (6, 6))[0].instructions

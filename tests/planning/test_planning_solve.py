@@ -1,0 +1,137 @@
+"""The search for sizes, against brute force."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.planning import bucket_elimination as elimination
+from onnxlint_cmsis.planning.coordinate_descent import descend
+from onnxlint_cmsis.planning.problem import Factor, Problem, components, scores
+from onnxlint_cmsis.planning.solve import solve
+
+LEVELS = ((1, 0, 0), (0, 1, 1))
+"""The first measure before the sum of the other two."""
+
+
+def factor(domains, scope, table):
+    def tabulate(candidates):
+        return np.array([table[cell] for cell in product(*candidates)]).T.reshape(-1, *map(len, candidates))
+
+    return Factor({variable: domains[variable] for variable in scope}, tabulate)
+
+
+@st.composite
+def problems(draw):
+    """Up to five variables of up to four candidates, up to five factors over up to three of them."""
+    domains = {
+        variable: tuple(draw(st.lists(st.integers(1, 40), min_size=1, max_size=4, unique=True)))
+        for variable in draw(st.lists(st.integers(0, 9), min_size=1, max_size=5, unique=True))
+    }
+    factors = []
+    for _ in range(draw(st.integers(1, 5))):
+        scope = tuple(draw(st.lists(st.sampled_from(sorted(domains)), min_size=1, max_size=3, unique=True)))
+        cells = product(*(domains[variable] for variable in scope))
+        numbers = st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20))
+        factors.append(factor(domains, scope, {cell: draw(numbers) for cell in cells}))
+    return Problem(domains, tuple(factors))
+
+
+def everything(problem):
+    names = list(problem.domains)
+    return [dict(zip(names, sizes, strict=True)) for sizes in product(*problem.domains.values())]
+
+
+def value(problem, sizes, levels=LEVELS):
+    return scores(levels, problem.totals(sizes))
+
+
+@given(problems())
+@settings(max_examples=300)
+def test_elimination_finds_the_minimum(problem):
+    best = min(value(problem, sizes) for sizes in everything(problem))
+    assert value(problem, solve(problem, LEVELS, {})) == best
+
+
+@given(problems())
+@settings(max_examples=300)
+def test_ceilings_hold_and_nothing_gets_worse(problem):
+    ceilings = dict(enumerate(problem.totals(problem.present)))
+    found = solve(problem, LEVELS, ceilings)
+    totals = problem.totals(found)
+    assert all(totals[measure] <= most for measure, most in ceilings.items())
+    assert value(problem, found) <= value(problem, problem.present)
+
+
+@given(problems())
+@settings(max_examples=200)
+def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
+    ceilings = dict(enumerate(problem.totals(problem.present)))
+    found = descend(problem, LEVELS, ceilings, problem.present)
+    for variable, candidates in problem.domains.items():
+        for size in candidates:
+            trial = {**found, variable: size}
+            allowed = all(problem.totals(trial)[measure] <= most for measure, most in ceilings.items())
+            assert not allowed or value(problem, trial) >= value(problem, found)
+
+
+@given(problems())
+@settings(max_examples=200)
+def test_components_share_nothing_and_add_up(problem):
+    parts = components(problem)
+    assert sorted(variable for part in parts for variable in part.domains) == sorted(problem.domains)
+    for part in parts:
+        assert all(set(one.scope) <= set(part.domains) for one in part.factors)
+    assert sum(len(part.factors) for part in parts) == len(problem.factors)
+
+
+def test_equals_stay_as_they_are():
+    domains = {0: (7, 8)}
+    same = factor(domains, (0,), {(7,): (0, 5, 0), (8,): (0, 5, 0)})
+    assert solve(Problem(domains, (same,)), LEVELS, {}) == {0: 7}
+
+
+def test_a_ceiling_that_the_minimum_breaks_sends_the_search_elsewhere():
+    table = {(4,): (0, 10, 10), (5,): (0, 1, 12), (6,): (0, 9, 9)}
+    domains = {0: (4, 5, 6)}
+    assert solve(Problem(domains, (factor(domains, (0,), table),)), LEVELS, {1: 10, 2: 10}) == {0: 6}
+
+
+def test_a_problem_too_large_for_tables_is_descended(monkeypatch):
+    monkeypatch.setattr(elimination, "MAX_CELLS", 3)
+    table = {(a, b): (0, (a - 3) ** 2 + (b - 3) ** 2, 0) for a in range(5) for b in range(5)}
+    domains = {0: tuple(range(5)), 1: tuple(range(5))}
+    problem = Problem(domains, (factor(domains, (0, 1), table),))
+    assert elimination.order(problem) is None
+    assert solve(problem, LEVELS, {}) == {0: 3, 1: 3}
+
+
+@pytest.mark.parametrize("length", [40])
+def test_a_long_chain_is_exact(length):
+    """Each size is to differ by one from the next, and the last is to be 3."""
+    domains = dict.fromkeys(range(length), (5, 4, 3, 2))
+    pair = {(a, b): (abs(a - b), 0, 0) for a in range(6) for b in range(6)}
+    last = {(size,): (0, abs(size - 3), 0) for size in range(6)}
+    factors = [factor(domains, (one, one + 1), pair) for one in range(length - 1)]
+    found = solve(Problem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
+    assert set(found.values()) == {3}
+
+
+@given(problems(), st.data())
+@settings(max_examples=100)
+def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
+    """Whether a factor keeps its table or is too large to."""
+    for one in problem.factors:
+        sizes = [problem.domains[variable] for variable in one.scope]
+        asked = [data.draw(st.lists(st.sampled_from(options), min_size=1, unique=True)) for options in sizes]
+        table = one.table(asked)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("onnxlint_cmsis.planning.problem.KEPT_CELLS", 0)
+            fresh = Factor(dict(zip(one.scope, sizes, strict=True)), one._tabulate)
+            assert (fresh.table(asked) == table).all()
+        for place, cell in zip(np.ndindex(table.shape[1:]), product(*asked), strict=True):
+            assert one.measure(cell) == tuple(row[place] for row in table)

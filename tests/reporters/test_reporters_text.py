@@ -1,0 +1,186 @@
+"""The text formats against golden files, and what nasty names may not do to them. UPDATE_GOLDEN=1 writes the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxlint_cmsis import __version__
+from onnxlint_cmsis.config.keys import FORMATS
+from onnxlint_cmsis.reporters import MODULES, render
+from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.report_run import FileResult
+from onnxlint_cmsis.types import Level
+from support import paths
+from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
+
+GOLDEN = paths.GOLDEN
+
+
+def result(path, *findings, **more):
+    return FileResult(path, findings, Level.WARNING, **more)
+
+
+def everything(**more):
+    return a_run(
+        result("models/kws.onnx", routing_miss(), routing_miss(), wrong_result(), note(), statistics=(("nodes", 7),)),
+        result("models/with space.onnx", routing_miss(node=NASTY), notes=("analysed as the s8 model it will become",)),
+        result("clean.onnx"),
+        result("bad.onnx", unreadable(), readable=False),
+        result("odd.onnx", error="RuntimeError: broke"),
+        **{"exit_code": 2, "hidden": 1, "statistics": True, **more},
+    )
+
+
+def golden(name, text):
+    path = GOLDEN / name
+    text = text.replace(f'"{__version__}"', '"VERSION"')
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text.encode())
+    assert text == path.read_bytes().decode()
+
+
+@pytest.mark.parametrize("output_format", [name for name in FORMATS if name not in ("sarif", "github")])
+def test_golden(output_format):
+    golden(f"report.{output_format}", render(output_format, everything()))
+
+
+def test_golden_color_and_quiet():
+    golden("report.color", render("full", everything(color=True)))
+    golden("report.quiet", render("full", everything(quiet=True, statistics=False)))
+
+
+def test_what_holds_for_all_findings_of_a_kind_is_told_once():
+    facts = {"why": "The strip is too short.", "known": "reproduced"}
+    first, second = (replace(wrong_result(node=node), properties=facts) for node in ("a", "b"))
+    text = render("full", a_run([first, second]))
+    assert [text.count(part) for part in ("The strip is too short.", "reproduced", "rule CNN302")] == [1, 1, 1]
+    assert text.count("returns wrong values") == 2
+
+
+def test_every_format_has_a_module():
+    assert tuple(MODULES) == FORMATS
+
+
+def test_a_clean_run_says_what_it_looked_at():
+    assert render("full", a_run([])) == "No findings in 1 file for cortex-m55, CMSIS-NN 7.0.0, gcc\n"
+    assert render("concise", a_run([])) == ""
+    assert render("github", a_run([])) == ""
+    assert render("full", a_run([], quiet=True)) == ""
+
+
+@given(st.text(), st.text())
+def test_a_concise_finding_is_one_visible_line(path, message):
+    finding = routing_miss(node=message)
+    text = render("concise", a_run(result(path, finding)))
+    assert text.count("\n") == 1
+    assert text[:-1].isprintable()
+
+
+@given(st.text())
+def test_printable_keeps_visible_text_and_shows_the_rest(text):
+    shown = printable(text)
+    assert shown.isprintable()
+    assert (shown == text) is text.isprintable()
+
+
+GITHUB = re.compile(r"::(error|warning|notice) file=([^,:\r\n]*),title=([^,:\r\n]*)::([^\r\n]*)")
+
+
+def decoded(text, names):
+    for code, character in {"0D": "\r", "0A": "\n", "3A": ":", "2C": ","}.items():
+        if character in names:
+            text = text.replace(f"%{code}", character)
+    return text.replace("%25", "%")
+
+
+@given(st.text(st.characters(exclude_characters="/\\\0", codec="utf-8"), min_size=1), st.text())
+def test_github_escapes_so_that_the_runner_reads_the_same(path, node):
+    text = render("github", a_run(result(path, routing_miss(node=node))))
+    match = GITHUB.fullmatch(text[:-1])
+    assert match is not None
+    assert text.endswith("\n")
+    assert decoded(match[2], "\r\n:,") == path
+    assert decoded(match[4], "\r\n") == routing_miss(node=node).complete
+
+
+def test_github_levels():
+    run = a_run([routing_miss(), wrong_result(), note()], result("odd.onnx", error="E: x"))
+    lines = render("github", run).splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["::warning", "::error", "::notice", "::error"]
+    assert lines[0].startswith("::warning file=m.onnx,title=CNN102 conv-1x1-fast::Conv 'Conv_1'")
+
+
+@given(st.text(), st.text())
+def test_junit_is_xml_whatever_the_names(path, node):
+    root = ET.fromstring(render("junit", a_run(result(path, routing_miss(node=node)))))
+    assert root.find("testsuite/testcase/failure") is not None
+
+
+def test_junit_fails_for_what_fails_the_run_and_passes_when_clean():
+    root = ET.fromstring(render("junit", everything()))
+    rows = {
+        suite.get("name"): (len(suite), len(suite.findall("testcase/failure")), len(suite.findall("testcase/error")))
+        for suite in root
+    }
+    assert rows == {
+        "models/kws.onnx": (4, 3, 0),
+        "models/with space.onnx": (1, 1, 0),
+        "clean.onnx": (1, 0, 0),
+        "bad.onnx": (1, 1, 0),
+        "odd.onnx": (1, 0, 1),
+    }
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "5", "1")
+
+
+def test_gitlab_entries_are_complete_and_told_apart():
+    entries = json.loads(render("gitlab", everything()))
+    assert len(entries) == sum(len(file.findings) + bool(file.error) for file in everything().files)
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+    assert {entry["severity"] for entry in entries} == {"critical", "minor", "info", "blocker"}
+    first = entries[0]
+    assert first["location"] == {"path": "models/kws.onnx", "lines": {"begin": 1}}
+    assert first["check_name"] == "CNN102 conv-1x1-fast"
+    assert first["description"].startswith("Conv 'Conv_1'")
+
+
+def test_json_has_every_field():
+    report = json.loads(render("json", everything()))
+    assert report["version"] == 1
+    assert [file["path"] for file in report["files"]][2:] == ["clean.onnx", "bad.onnx", "odd.onnx"]
+    first, second, wrong, *_ = report["findings"]
+    assert first["resize"] == {
+        "variable": "input_dims.c", "tensor": "x", "axis": 1, "have": 10, "want": 12,
+        "freedom": "COUPLED", "layers": ["Conv_0", "Conv_3"], "lock": "",
+    }  # fmt: skip
+    assert first["properties"] == {"macs": 1200, "ratio": "nan"}
+    assert first["location"]["offset"] == 120
+    assert wrong["location"]["offset"] is None
+    assert wrong["location"]["graph"] == "If_0/then_branch"
+    assert first["fingerprint"] != second["fingerprint"]
+    assert report["statistics"]["by_level"] == {"error": 2, "warning": 3, "note": 1}
+
+
+def test_json_names_every_field_of_a_finding():
+    from dataclasses import fields
+
+    from onnxlint_cmsis.types import Finding, Location, Resize, Source
+
+    finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
+    assert {field.name for field in fields(Finding)} <= set(finding)
+    for kind, found in ((Location, "location"), (Resize, "resize")):
+        assert set(kind._fields) <= set(finding[found])
+    assert set(Source._fields) <= set(finding["sources"][0])
+
+
+def test_json_and_sarif_are_ascii():
+    for output_format in ("json", "sarif"):
+        assert render(output_format, everything()).isascii()

@@ -1,0 +1,73 @@
+"""Findings, runs and an engine that needs no model, for the tests of the command line and of the reporters."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.engine import FileReport
+from onnxlint_cmsis.reporters.report_run import FileResult, Run
+from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Source
+
+TARGET = "cortex-m55, CMSIS-NN 7.0.0, gcc"
+NASTY = "a%b:c,d\ne\r\x1b[31m<&\"'>\u202e\ud800é"
+
+
+def routing_miss(path="m.onnx", node="Conv_1", level=Level.WARNING, want=12):
+    return Finding(
+        "CNN102",
+        "conv-1x1-fast",
+        level,
+        f"Conv '{node}': input_dims.c 10 -> {want} would take arm_convolve_1x1_s8_fast",
+        Location(path, node, "Conv", "x", "", 120, 34),
+        (TARGET,),
+        Resize("input_dims.c", "x", 1, 10, want, Freedom.COUPLED, ("Conv_0", "Conv_3")),
+        "arm_convolve_s8",
+        "arm_convolve_1x1_s8_fast",
+        (Source("7.0.0", "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c", "arm_convolve_wrapper_s8", 61),),
+        {"macs": 1200, "ratio": float("nan")},
+    )
+
+
+def wrong_result(path="m.onnx", node="Conv_2"):
+    message = f"Conv '{node}' returns wrong values with status SUCCESS"
+    return Finding("CNN302", "wrong-result", Level.ERROR, message, Location(path, node, "Conv", "", "If_0/then_branch"))
+
+
+def note(path="m.onnx", node="Conv_4"):
+    resize = Resize("output_dims.c", "y", 1, 3, 4, Freedom.LOCKED, (), "graph output 'y'")
+    where = Location(path, node, "Conv", "y", "", 0, 9)
+    return Finding("CNN111", "depthwise-3x3", Level.NOTE, f"Conv '{node}' misses it", where, (TARGET,), resize)
+
+
+def unreadable(path="bad.onnx"):
+    return Finding("CNN002", "not-onnx", Level.ERROR, f"{path} is not an ONNX model: it is empty", Location(path))
+
+
+def a_run(*files, **more):
+    """A run of the files given, each a FileResult or a list of findings for `m.onnx`."""
+    results = tuple(
+        each if isinstance(each, FileResult) else FileResult("m.onnx", tuple(each), Level.WARNING) for each in files
+    )
+    return Run(files=results, targets=(TARGET,), **{"exit_code": 1, "folder": "/repo", **more})
+
+
+class FakeEngine:
+    """Stands in for `engine.lint_file`: what a file's content says, with the real selection and suppression."""
+
+    def __init__(self):
+        self.paths = []
+
+    def lint_file(self, path, settings, data=None):
+        from pathlib import Path
+
+        from onnxlint_cmsis.accepted import suppress
+        from onnxlint_cmsis.config import codes
+
+        self.paths.append(path)
+        words = (data if data is not None else Path(path).read_bytes()).decode().split()
+        if "boom" in words:
+            raise RuntimeError("something\nbroke")
+        makers = {"miss": routing_miss, "wrong": wrong_result, "note": note, "unreadable": unreadable}
+        found = [makers[word](path) for word in words if word in makers]
+        adjusted = [finding for raw in found if (finding := codes.adjust(raw, settings))]
+        outcome = suppress.apply(adjusted, settings, None, path)
+        notes = ("analysed as s8",) if "float" in words else ()
+        return FileReport(path, outcome.findings, "unreadable" not in words, notes, {"nodes": 3, **outcome.counts})
