@@ -20,7 +20,6 @@ ROOT = paths.ROOT
 ALIGN = ("--fix-policy", "align", "--target", "cortex-m4")
 STAND_IN = """
 import importlib, os, sys
-from support import paths
 sys.path.remove(os.path.dirname(os.path.dirname(__file__)))
 del sys.modules["onnxruntime"]
 real = importlib.import_module("onnxruntime")
