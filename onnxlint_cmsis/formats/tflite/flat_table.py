@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from onnxlint_cmsis.formats.tflite.flat_file import FlatFile, Span, damaged
+from onnxlint_cmsis.formats.tflite.flat_file import TABLE_COST, FlatFile, Span, damaged
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, Field, fields
 
