@@ -22,6 +22,7 @@ FLOOR = {
     "graph": 1,
     "algebra": 2,
     "formats": 4,
+    "runtimes": 5,
     "dims": 5,
     "lower": 5,
     "checks": 7,
