@@ -96,6 +96,17 @@ class Node:
         return value if isinstance(value, str) else default
 
 
+class TensorQuantization(NamedTuple):
+    """Quantization that a format keeps on the tensor: real = scale × (stored − zero-point)."""
+
+    scales: tuple[float, ...]
+    """One, or one for each index of the axis."""
+    zero_points: tuple[int, ...]
+    """As many as scales in a sound file."""
+    axis: int = 0
+    """Axis of the scales where there are several."""
+
+
 class Body(NamedTuple):
     """One subgraph of a control-flow node."""
 
@@ -146,6 +157,8 @@ class Graph:
     """The model's metadata_props."""
     node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)
     """metadata_props of nodes that have any, by `Node.index`."""
+    quantization: dict[str, TensorQuantization] = field(default_factory=dict)
+    """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""

@@ -6,33 +6,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
+from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
-from support.dims_graphs import Builder, freedom, prove
-
-
-def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
-    return [str(lock) for lock in dimensions.locks(tensor, axis)]
-
-
-def stem(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:
-    build = Builder(opset)
-    return build, build.conv(build.input("x", 1, 3, 4, 4), 3, channels, name="stem")
-
-
-def dense(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:
-    """A model that starts with a dense layer `stem` of that many outputs."""
-    build = Builder(opset)
-    return build, build.op("Gemm", build.input("x", 2, 3), build.weights(3, channels), name="stem")
-
-
-def head(build: Builder, data: str, channels: int = 6) -> str:
-    return build.conv(data, channels, 2, name="head")
-
-
-def last(build: Builder, data: str, channels: int = 6) -> str:
-    return build.op("MatMul", data, build.weights(channels, 2), name="head")
+from support.dims_graphs import Builder, freedom, prove, reasons
+from support.stems import dense, head, last, stem
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
-from test_dims_mixing import head, reasons, stem
 
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.fills import WEIGHTS
@@ -22,7 +21,8 @@ from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS
 from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.operators.registry import operator_named
-from support.dims_graphs import Builder, freedom, prove
+from support.dims_graphs import Builder, freedom, prove, reasons
+from support.stems import head, stem
 
 
 def chain(*steps: tuple[str, float | None], channels: int = 6) -> tuple[Builder, str]:
