@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from onnxlint_cmsis.algebra.axes import leaves, placement
 from onnxlint_cmsis.dims.bias import bias_slot
-from onnxlint_cmsis.graph.derived import derived_values
+from onnxlint_cmsis.operators.derived import derived_values
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.plan_types import Plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from onnxlint_cmsis.algebra.axes import Axis, leaves
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
 from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.graph.derived import derived_values
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.derived import derived_values
 
 __all__ = ["Axes", "Use", "Uses"]
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph
-
-RUN_TIME_SOURCES = frozenset(
-    {"If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
-)
-"""Operators whose output is no constant even if all their inputs are."""
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 
 def derived_values(graph: Graph, *, sizes: bool = False) -> set[str]:
@@ -17,9 +14,10 @@ def derived_values(graph: Graph, *, sizes: bool = False) -> set[str]:
     """
     derived: set[str] = set()
     for node in graph.nodes:
+        elements = operator_of(node).elements
         inputs = [name for name in node.inputs if name]
         known = all(name in graph.constants or name in derived for name in inputs)
-        known |= sizes and node.is_op("Shape", "Size")
-        if inputs and known and node.op_type not in RUN_TIME_SOURCES:
+        known |= sizes and elements is Elements.SIZES
+        if inputs and known and elements not in (Elements.BODIES, Elements.RANDOM):
             derived.update(filter(None, node.outputs))
     return derived
