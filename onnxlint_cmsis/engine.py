@@ -133,11 +133,21 @@ def _size_findings(path: str, graph: Graph, lowered: Lowered, settings: Settings
     """CNN201 and CNN202, which search sizes and read weights."""
     if not _sizing(path, settings) or not lowered.layers:
         return []
-    from onnxlint_cmsis.fixers.state import State, request_of
+    from onnxlint_cmsis.accepted.consent import fix_request
+    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.dims.classes import analyse
+    from onnxlint_cmsis.formats.onnx_graph.arrays import reader
     from onnxlint_cmsis.planning.findings import size_findings
+    from onnxlint_cmsis.planning.fix_request import Planned, requested_sizes
+    from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.proof.subgraph_classes import unprovable
+    from onnxlint_cmsis.rewrite.model_bytes import unresizable
 
     content = Path(path).read_bytes() if data is None else data
-    found = State(path, content, request_of(settings, path), graph=graph).survey()
+    dimensions, prices = analyse(graph), Prices(settings.targets, predicted)
+    planned = Planned(graph, lowered, dimensions, prices, reader(content, path))
+    refused = unresizable(content, graph, dimensions) | unprovable(graph, dimensions)
+    found = requested_sizes(planned, fix_request(settings, path), refused)
     return [*size_findings(found), *found.accepted]
 
 

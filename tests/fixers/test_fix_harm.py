@@ -12,9 +12,9 @@ import time
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.state import request_of
 from support import paths
 from support.dims_graphs import Builder
 
@@ -26,7 +26,7 @@ def const(build, *shape):
 
 
 def fixed(model, **settings):
-    return fix_model("test.onnx", model.SerializeToString(), request_of(make_settings(**settings)))
+    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**settings)))
 
 
 def wide_stem(build):

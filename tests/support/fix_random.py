@@ -12,8 +12,8 @@ import test_dims_property
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.resize import refused
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.resize import refused
 from onnxlint_cmsis.types import Freedom
 from support import lanes_random
 from support.lanes_checks import Analysed, analysed
