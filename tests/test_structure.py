@@ -24,6 +24,7 @@ FLOOR = {
     "formats": 4,
     "dims": 5,
     "lower": 5,
+    "analysis": 6,
     "checks": 7,
     "config": 8,
     "planning": 8,
