@@ -21,6 +21,7 @@ FLOOR = {
     "cmsis_nn": 1,
     "graph": 1,
     "algebra": 2,
+    "operators": 3,
     "formats": 4,
     "dims": 5,
     "lower": 5,

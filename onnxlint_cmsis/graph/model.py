@@ -98,6 +98,17 @@ class Node:
         return value if isinstance(value, str) else default
 
 
+class TensorQuantization(NamedTuple):
+    """Quantization that a format keeps on the tensor: real = scale × (stored − zero-point)."""
+
+    scales: tuple[float, ...]
+    """One, or one for each index of the axis."""
+    zero_points: tuple[int, ...]
+    """As many as scales in a sound file."""
+    axis: int = 0
+    """Axis of the scales where there are several."""
+
+
 class Body(NamedTuple):
     """One subgraph of a control-flow node."""
 
@@ -150,6 +161,8 @@ class Graph:
     """metadata_props of nodes that have any, by `Node.index`."""
     has_functions: bool = False
     """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
+    quantization: dict[str, TensorQuantization] = field(default_factory=dict)
+    """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""

@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_fix_resize import GROW, branch_model, integer_model, qdq_model, two_convs
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import compare, feeds, inner
@@ -29,6 +28,7 @@ from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
+from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 SHARED = paths.SHARED / "models"
 needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_planning_decide import chain
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
@@ -22,6 +21,7 @@ from onnxlint_cmsis.planning.planning_input import view_of
 from onnxlint_cmsis.planning.price import LARGEST, Prices
 from onnxlint_cmsis.planning.problem import Problem
 from support import paths
+from support.conv_chains import chain
 from support.fix_random import models
 
 MODELS = paths.SHARED / "models"
