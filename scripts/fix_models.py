@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from onnxlint_cmsis.accepted.consent import fix_request  # noqa: E402
 from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
 from onnxlint_cmsis.fixers.fix import Fixed, fix_model  # noqa: E402
+from onnxlint_cmsis.fixers.request import fix_request  # noqa: E402
 from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
 from onnxlint_cmsis.planning.policies import POLICIES  # noqa: E402
 from onnxlint_cmsis.reporters.fixes import proof_text  # noqa: E402

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import baseline, suppress
 from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.planning.fix_request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.types import Finding
+
+
+def fix_options(settings: Settings) -> FixOptions:
+    """Policy and bounds that the settings give planning."""
+    return FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
 
 
 class Consent:
@@ -37,23 +48,3 @@ class Consent:
         if suppress.suppressed(self._settings, self._path, graph, finding):
             return True
         return self._baseline is not None and baseline.has(self._baseline, self._path, finding)
-
-
-def fix_request(settings: Settings, path: str = "") -> FixRequest:
-    """What a file's settings ask of a fix.
-
-    With a path, what rules, suppressions and the baseline leave alone stays as it is.
-    """
-    options = FixOptions(
-        policy=settings.fix_policy,
-        align=settings.align,
-        min_gain=settings.min_gain,
-        budget=settings.fix_budget_bytes,
-        unsafe=settings.unsafe_fixes,
-        weights=settings.weights,
-    )
-    request = FixRequest(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
-    if not path:
-        return request
-    consent = Consent(settings, path)
-    return request._replace(fixable=consent.fixable, accepted=consent.accepted)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from onnxlint_cmsis.analysis import Place
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import unlocked
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of, plan_of
 from onnxlint_cmsis.planning.plan_model import Survey
-from onnxlint_cmsis.proof.check_constants import Place, disproved
+from onnxlint_cmsis.proof.check_constants import disproved
 from onnxlint_cmsis.proof.element_map import element_map
 from onnxlint_cmsis.proof.subgraph_classes import branches_of
 from onnxlint_cmsis.proof.verify import prove
@@ -72,7 +73,7 @@ def _proven(made: Attempt) -> Attempt:
     start, end = made.start, made.end
     within = {group.id: branches_of(start.graph, group) for group, _ in model_changes.resized(start, end)}
     branches = frozenset().union(*within.values())
-    shapes, beside = start.request.input_shapes, Path(start.path)
+    shapes, beside = start.request.analysis.input_shapes, Path(start.path)
     proof = prove(
         start.data,
         end.data,
@@ -157,4 +158,4 @@ def _disproved(state: Snapshot, found: Survey) -> set[Place]:
     classes = state.dimensions.classes
     cut = [classes[leaf] for leaf, want in found.decision.sizes.items() if want < classes[leaf].size]
     axes = [member for group in cut for member in group.members if member[0] in state.graph.producers]
-    return disproved(state.data, state.path, state.request.input_shapes, found.lanes, axes)
+    return disproved(state.data, state.path, state.request.analysis.input_shapes, found.lanes, axes)

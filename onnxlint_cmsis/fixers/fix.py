@@ -14,7 +14,7 @@ from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass
 from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.planning.fix_request import FixRequest
+    from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.planning.price import Prices
 
 

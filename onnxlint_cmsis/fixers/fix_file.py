@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.fixers.write import replace_file
 from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
 from onnxlint_cmsis.graph.model_error import ModelError

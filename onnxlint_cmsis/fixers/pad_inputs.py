@@ -59,7 +59,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
     """
-    view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
+    view = view_of(state.analysis, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)
         asked = any(state.request.fixable(state.graph, finding) for finding in found)
@@ -78,7 +78,7 @@ def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
     try:
         rank = len(state.dimensions.axes(given.name) or ())
         pad = InputPad(given.name, given.real, rank, given.group.size, more)
-        padded = with_input_pad(state.data, state.path, state.request.input_shapes, pad)
+        padded = with_input_pad(state.data, state.path, state.request.analysis.input_shapes, pad)
     except UnreadableError:
         raise
     except NotAppliedError:
@@ -121,7 +121,7 @@ def _more(state: Snapshot, view: View, given: _Input) -> int:
     def hazards(more: int) -> tuple[int, ...]:
         found = (site.channels({given.group.id: given.group.size + more}) for site in sites)
         prices = [state.prices.at(site, channels) for site, channels in zip(sites, found, strict=True) if channels]
-        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.targets)))
+        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
 
     present = hazards(0)
     better = [more for more in range(REACH + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))]

@@ -6,26 +6,25 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.planning.fix_request import FixRequest, Planned, requested_sizes
+from onnxlint_cmsis.planning.agreed_plan import Limits, agreed_plan
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.planning.plan_model import Survey, kept_lanes
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.proof.element_map import PlanStep
 from onnxlint_cmsis.proof.subgraph_classes import unprovable
-from onnxlint_cmsis.rewrite.model_bytes import resized, unresizable
+from onnxlint_cmsis.rewrite.model_bytes import resized
+from onnxlint_cmsis.rewrite.refusals import refused
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.analysis import Place
+    from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
+    from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.graph.model import Constant, Graph
     from onnxlint_cmsis.lower.layer import Lowered
     from onnxlint_cmsis.planning.plan_options import FixOptions
-    from onnxlint_cmsis.proof.check_constants import Place
 
 _BITS = dict(ELEM_TYPES.values())
 
@@ -39,18 +38,36 @@ class Snapshot:
     """The bytes of a model and what follows from them."""
 
     def __init__(
-        self, path: str, data: bytes, request: FixRequest, prices: Prices | None = None, graph: Graph | None = None
+        self,
+        path: str,
+        data: bytes,
+        request: FixRequest,
+        prices: Prices | None = None,
+        analysis: ModelAnalysis | None = None,
     ) -> None:
-        """Read the model, unless `graph` is what it reads as. Raises ModelError."""
+        """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
-        self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
-        self.dimensions: Dimensions = analyse(self.graph)
-        self.prices = prices or Prices(request.targets, predicted)
+        self.analysis = analysis or ModelAnalysis(path, request.analysis, data)
+        self.prices = prices or Prices(request.analysis.targets, predicted, self.analysis.route)
         self.left_alone: Mapping[ClassName, str] = {}
         """Classes that stay as they are, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None
         """What this one was made from, and how; None for the file itself."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its nodes, tensors and constants."""
+        return self.analysis.graph
+
+    @property
+    def lowered(self) -> Lowered:
+        """Its layers."""
+        return self.analysis.lowered
+
+    @property
+    def dimensions(self) -> Dimensions:
+        """Its classes."""
+        return self.analysis.dimensions
 
     @cached_property
     def stored(self) -> int:
@@ -59,7 +76,7 @@ class Snapshot:
 
     def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
         """The same model, some of whose classes stay as they are."""
-        same = Snapshot(self.path, self.data, self.request, self.prices, self.graph)
+        same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
         return same
 
@@ -68,13 +85,12 @@ class Snapshot:
         """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
         names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.left_alone else {}
         asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
-        return unresizable(self.data, self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
+        return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
         """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
-        planned = Planned(self.graph, self.lowered, self.dimensions, self.prices, reader(self.data, self.path))
-        request = self.request._replace(options=self._options())
-        return requested_sizes(planned, request, self.refusals, disproved)
+        limits = Limits(self.refusals, self.request.fixable, self.request.accepted)
+        return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
 
     def _options(self) -> FixOptions:
         """What is asked for, less what earlier rounds took of the budget where no look at the weights tells it."""

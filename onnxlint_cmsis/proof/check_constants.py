@@ -14,14 +14,12 @@ from onnxlint_cmsis.proof.verify import observe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from onnxlint_cmsis.analysis import Place
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.types import InputShapes
 
 CLOSE = 1e-5
 """Relative difference of real values that rounding may make; integers have to be equal."""
-
-Place = tuple[str, int, int]
-"""Tensor, axis, index."""
 
 
 def disproved(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import require_readable
 from onnxlint_cmsis.rewrite.pad_input import InputPad, pad_input
-from onnxlint_cmsis.rewrite.resize import apply, refused
+from onnxlint_cmsis.rewrite.resize import apply
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
     """The model with a plan applied; `graph` and `dimensions` are those of `data`. Raises NotAppliedError."""
     return _serialized(apply(_parsed(data), graph, dimensions, plan))
-
-
-def unresizable(data: bytes, graph: Graph, dimensions: Dimensions) -> dict[int, str]:
-    """Classes that the analysis leaves free but whose tensors cannot be edited, with the reason; by class id."""
-    return refused(_parsed(data), graph, dimensions)
 
 
 def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: InputPad) -> bytes | None:

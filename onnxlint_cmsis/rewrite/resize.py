@@ -8,7 +8,6 @@ import numpy as np
 
 from onnxlint_cmsis.dims.bias import DEQUANTIZED, FLOAT
 from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
 from onnxlint_cmsis.graph.model import Graph
@@ -20,7 +19,6 @@ from onnxlint_cmsis.rewrite.constant_store import Store, connect, set_number
 from onnxlint_cmsis.rewrite.node_places import NodePlaces
 from onnxlint_cmsis.rewrite.size_numbers import attribute_edits
 from onnxlint_cmsis.rewrite.uses import Use, Uses
-from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -47,24 +45,6 @@ def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -
         _add_bias(uses, sites, store, bias, plan)
     stated_shapes.follow(sites, dimensions, plan.kept)
     return result
-
-
-def refused(model: ModelProto, graph: Graph, dimensions: Dimensions) -> dict[int, str]:
-    """Classes that the analysis leaves free but whose tensors cannot be edited, with the reason; by class id."""
-    uses, sites = Uses(graph, dimensions), NodePlaces(model, graph)
-    found = {}
-    for one in dimensions.classes:
-        if one.freedom is Freedom.LOCKED:
-            continue
-        plan = Plan({one.id: (*range(one.size), None)})
-        try:
-            _check_nodes(uses, sites, plan)
-            for changed in layouts(uses, plan).values():
-                for use in changed:
-                    sites.home(use)
-        except NotAppliedError as reason:
-            found[one.id] = str(reason)
-    return found
 
 
 def _groups(changed: dict[Use, Rearrangement]) -> list[tuple[Rearrangement, tuple[Use, ...]]]:

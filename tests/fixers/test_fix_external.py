@@ -7,12 +7,13 @@ import os
 
 import onnx
 import pytest
-from test_fix_cli import gaining, run, text
 
-from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
+from support.fix_command import run, text
+from support.fixable_models import gaining
 
 MODES = ["--fix", "--fix-only", "--diff"]
 

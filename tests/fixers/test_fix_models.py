@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.proof.verify import prove
 from support import paths
 

@@ -8,11 +8,11 @@ import onnx
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.attempt import attempt
 from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.proof.runtime import Optimization
@@ -56,7 +56,7 @@ def explained(path, data, request):
 def test_fixed_proven_and_stable(model, chosen):
     data = model.SerializeToString()
     request = fix_request(chosen)
-    prices = Prices(request.targets, predicted)
+    prices = Prices(request.analysis.targets, predicted)
     fixed = fix_model("random.onnx", data, request, prices)
     result = fixed.result
     assert not result.failed, result.reason

@@ -10,10 +10,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.accepted.consent import fix_request
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.proof import compare, feeds, inner_tensors
 from onnxlint_cmsis.proof.compare import Spread
@@ -23,13 +23,14 @@ from onnxlint_cmsis.proof.runner import Runner
 from onnxlint_cmsis.proof.runtime import Optimization
 from onnxlint_cmsis.proof.verify import observe, prove
 from onnxlint_cmsis.results.proof_result import Difference, Proof
-from onnxlint_cmsis.rewrite.resize import apply, refused
+from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.resize import apply
 from onnxlint_cmsis.types import Freedom
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
-from support.resize_models import GROW, branch_model, integer_model, qdq_model, two_convs
+from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 SHARED = paths.SHARED / "models"
 needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
@@ -471,7 +472,7 @@ NOT_RUN = {
 def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -> None:
     model = onnx.load(SHARED / name, load_external_data=False)
     before = case(model, str(SHARED / name))
-    fixed = refused(model, before.graph, before.dimensions)
+    fixed = refused(before.graph, before.dimensions)
     choices = random.Random(name)
     kept = {}
     for one in before.dimensions.classes:

@@ -9,10 +9,11 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.rewrite.resize import apply, refused
+from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.resize import apply
 from support.dims_graphs import Builder
 from support.fix_graphs import arrays, case, input_of, unchanged
-from support.resize_models import GROW, branch_model, integer_model, qdq_model, two_convs
+from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 
 def test_new_weights_and_biases_are_zero_and_the_rest_stays() -> None:
@@ -178,7 +179,7 @@ def test_sparse_constants_are_refused() -> None:
     model.graph.initializer.remove(bias)
     model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3]))
     before = case(model)
-    assert "sparse" in refused(before.model, before.graph, before.dimensions)[before.leaf("first_0")]
+    assert "sparse" in refused(before.graph, before.dimensions)[before.leaf("first_0")]
     with pytest.raises(NotAppliedError, match="sparse"):
         before.applied({"first_0": GROW})
 
@@ -296,7 +297,7 @@ def test_a_size_that_something_else_reads_too_is_refused() -> None:
     before = case(build.model(build.op("Add", read, other)))
     with pytest.raises(NotAppliedError, match="reads the size in `three` for something else"):
         before.applied({"first_0": GROW})
-    assert list(refused(before.model, before.graph, before.dimensions)) == [before.leaf("first_0")]
+    assert list(refused(before.graph, before.dimensions)) == [before.leaf("first_0")]
 
 
 def test_a_number_for_two_sizes_is_refused_where_only_one_changes() -> None:
@@ -393,7 +394,7 @@ def test_classes_that_reach_into_local_functions_are_refused_others_not() -> Non
     for name, shape in (("w1", (3, 2, 1, 1)), ("w2", (3, 3, 1, 1)), ("w3", (2, 3, 1, 1))):
         model.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
     before = case(model)
-    found = refused(before.model, before.graph, before.dimensions)
+    found = refused(before.graph, before.dimensions)
     assert list(found) == [before.leaf("second_0")]
     assert "local function" in found[before.leaf("second_0")]
     with pytest.raises(NotAppliedError, match="local function"):

@@ -1,4 +1,4 @@
-"""Small models of two layers, whose classes tests grow and cut."""
+"""Small models of every style of quantization, for the tests that resize a class."""
 
 from __future__ import annotations
 
