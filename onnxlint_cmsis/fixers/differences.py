@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import Form
-from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.fixers.result import ClassChange, LayerChange, Locked, Numbers, Repair, TensorChange, Total
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.locked import locked_gains
@@ -123,7 +123,7 @@ def totals(before: State, after: State, found: Survey) -> Iterator[Total]:
         both = [(had[place], has[place]) for had, has in rows if had[place].instructions is not None]
         yield Total(
             target.label,
-            CPUS[target.isa],
+            measured_build(target),
             sum(_known(had) for had, _ in both),
             sum(_known(has) if has.instructions is not None else _known(had) for had, has in both),
             repaired - present if decision.repairs else 0,
