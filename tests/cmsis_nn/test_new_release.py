@@ -177,10 +177,10 @@ def test_an_added_release_is_linted_as_the_one_before(added: Copy, model: Path) 
     assert len(dsp) >= 2
     assert dsp == dsp_added
     old, new = (findings(added, model, "cortex-m55", release) for release in ("7.0.0", "7.1.0"))
-    assert [one for one in old if one not in new] == []
-    # conv1 leaves the 1xN kernel at 12 channels; that says so, and that conv0 should give it more.
-    apart = [(one["code"], one["location"]["node"]) for one in new if one not in old]
-    assert sorted(apart) == [("CNN103", "conv1"), ("CNN201", "conv0")]
+    # conv1 leaves the 1xN kernel at 12 channels: it is told, and other channels pay around it.
+    apart = [one for one in [*old, *new] if one not in old or one not in new]
+    kinds = {(one["code"], one["location"]["node"]) for one in apart}
+    assert kinds == {("CNN103", "conv1"), ("CNN201", "conv0"), ("CNN201", "conv1")}
 
 
 def findings(copy: Copy, model: Path, cpu: str, release: str) -> list[dict[str, object]]:
