@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from onnxlint_cmsis.analysis import Place
 from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.bodies import branches_of
 from onnxlint_cmsis.fixers.correspond import correspondence
 from onnxlint_cmsis.fixers.doubt import disproved
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.resize import apply
-from onnxlint_cmsis.fixers.state import ClassName, Place, State, name_of, plan_of
+from onnxlint_cmsis.fixers.state import ClassName, State, name_of, plan_of
 from onnxlint_cmsis.fixers.unlock import unlocked
 from onnxlint_cmsis.fixers.verify import Proof, prove
 from onnxlint_cmsis.planning.plan_model import Survey

@@ -13,7 +13,8 @@ from onnxlint_cmsis.fixers.verify import observe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.fixers.state import Place, State
+    from onnxlint_cmsis.analysis import Place
+    from onnxlint_cmsis.fixers.state import State
     from onnxlint_cmsis.planning.plan_model import Survey
 
 CLOSE = 1e-5

@@ -13,13 +13,12 @@ from onnxlint_cmsis.fixers import codes, shapes
 from onnxlint_cmsis.fixers.build import Source, built, placed
 from onnxlint_cmsis.fixers.codes import Codes
 from onnxlint_cmsis.fixers.layouts import SAME, Layout, Layouts, NewBias, layouts, new_biases, new_shape
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan, TensorEdit
+from onnxlint_cmsis.fixers.plan_types import Plan, TensorEdit
 from onnxlint_cmsis.fixers.sites import Sites
 from onnxlint_cmsis.fixers.sizes import attribute_edits
 from onnxlint_cmsis.fixers.store import Store, connect, set_number
 from onnxlint_cmsis.fixers.uses import Use, Uses
 from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -64,24 +63,6 @@ def edits(graph: Graph, dimensions: Dimensions, plan: Plan) -> list[TensorEdit]:
             found.append(TensorEdit(key, members, copied, old.shape, shape, 0 if copied else sizes[0], sizes[1]))
     for bias in new_biases(uses, plan):
         found += _bias_edits(uses, bias, plan)
-    return found
-
-
-def refused(model: ModelProto, graph: Graph, dimensions: Dimensions) -> dict[int, str]:
-    """Classes that the analysis leaves free but whose tensors cannot be edited, with the reason; by class id."""
-    uses, sites = Uses(graph, dimensions), Sites(model, graph)
-    found = {}
-    for one in dimensions.classes:
-        if one.freedom is Freedom.LOCKED:
-            continue
-        plan = Plan({one.id: (*range(one.size), None)})
-        try:
-            _check_nodes(uses, sites, plan)
-            for changed in layouts(uses, plan).values():
-                for use in changed:
-                    sites.home(use)
-        except NotAppliedError as reason:
-            found[one.id] = str(reason)
     return found
 
 

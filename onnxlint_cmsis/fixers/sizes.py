@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import SizeName
-from onnxlint_cmsis.dims.sizes import FOLLOWED
 from onnxlint_cmsis.fixers.plan_types import Kept, NotAppliedError
 from onnxlint_cmsis.fixers.uses import Use, Uses
+from onnxlint_cmsis.operators.registry import operator_of
 
 
 class AttributeEdit(NamedTuple):
@@ -84,20 +84,20 @@ def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
         return [(name.node, name.position)]
     _check_readers(uses, key)
     _check_agreement(uses, name, key, kept)
-    return [use for use in uses.by_key[key] if uses.graph.nodes[use[0]].is_op(*FOLLOWED)]
+    return [use for use in uses.by_key[key] if operator_of(uses.graph.nodes[use[0]]).carries_sizes]
 
 
 def _check_readers(uses: Uses, key: str) -> None:
     """Raise NotAppliedError where a number that is handed on reaches a node that does not take it for a size."""
     known = {name.node for name in uses.dimensions.size_names if _origin(uses, name) == key}
-    pending = [node for node, _ in uses.consumers(key) if node.is_op(*FOLLOWED)]
+    pending = [node for node, _ in uses.consumers(key) if operator_of(node).carries_sizes]
     seen: set[int] = set()
     while pending:
         node = pending.pop()
         if node.index in seen:
             continue
         seen.add(node.index)
-        if node.is_op(*FOLLOWED):
+        if operator_of(node).carries_sizes:
             if any(uses.handed_out(made) for made in node.outputs):
                 raise NotAppliedError(f"the size in `{key}` leaves the graph")
             pending.extend(reader for made in node.outputs for reader, _ in uses.consumers(made))

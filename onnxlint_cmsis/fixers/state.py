@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from functools import cached_property, partial
-from itertools import chain
+from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis, Place
 from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.findings import asks, change_finding
-from onnxlint_cmsis.planning.plan_model import Facts, Survey, kept_lanes, survey
+from onnxlint_cmsis.planning.agreed_plan import Asked, Limits, agreed_plan
+from onnxlint_cmsis.planning.plan_model import Survey, kept_lanes
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Size, Target
@@ -22,21 +18,14 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.layer import Lowered
-    from onnxlint_cmsis.types import Finding
 
 
-Place = tuple[str, int, int]
-"""Tensor, axis, index."""
 ClassName = tuple[str, ...]
 """A class by what stays the same from round to round: see `name_of`."""
-Asked = Callable[["Graph", "Finding"], bool]
-
-
-UNASKED = "its findings are accepted, ignored or not fixable"
 
 
 class Request(NamedTuple):
@@ -62,17 +51,10 @@ class Request(NamedTuple):
 
 def request_of(settings: Settings, path: str = "") -> Request:
     """What a file's settings ask for; with a path, what rules, suppressions and the baseline leave alone stays."""
-    from onnxlint_cmsis.accepted.consent import Consent
+    from onnxlint_cmsis.accepted.consent import Consent, fix_options
 
-    options = FixOptions(
-        policy=settings.fix_policy,
-        align=settings.align,
-        min_gain=settings.min_gain,
-        budget=settings.fix_budget_bytes,
-        unsafe=settings.unsafe_fixes,
-        weights=settings.weights,
-    )
-    request = Request(settings.targets, settings.assume, settings.one_channel, settings.input_shapes, options)
+    options = fix_options(settings)
+    request = Request(*settings.analysis, options)
     if not path:
         return request
     consent = Consent(settings, path)
@@ -83,16 +65,34 @@ class State:
     """The bytes of a model and what follows from them."""
 
     def __init__(
-        self, path: str, data: bytes, request: Request, prices: Prices | None = None, graph: Graph | None = None
+        self,
+        path: str,
+        data: bytes,
+        request: Request,
+        prices: Prices | None = None,
+        analysis: ModelAnalysis | None = None,
     ) -> None:
-        """Read the model, unless `graph` is what it reads as. Raises ModelError."""
+        """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.graph = graph or load(path, input_shapes=request.input_shapes, data=data)
-        self.lowered: Lowered = lower(self.graph, request.assume, request.one_channel)
-        self.dimensions: Dimensions = analyse(self.graph)
-        self.prices = prices or Prices(request.targets, predicted)
+        self.analysis = analysis or ModelAnalysis(path, AnalysisSettings(*request[:4]), data)
+        self.prices = prices or Prices(request.targets, predicted, self.analysis.route)
         self.source: tuple[State, Plan] | None = None
         """What this one was made from, and how; None for the file itself."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its nodes, tensors and constants."""
+        return self.analysis.graph
+
+    @property
+    def lowered(self) -> Lowered:
+        """Its layers."""
+        return self.analysis.lowered
+
+    @property
+    def dimensions(self) -> Dimensions:
+        """Its classes."""
+        return self.analysis.dimensions
 
     @cached_property
     def model(self) -> ModelProto:
@@ -104,34 +104,22 @@ class State:
     def refusing(self, refused: Mapping[ClassName, str]) -> State:
         """The same model, some of whose classes stay as they are."""
         request = self.request._replace(refused=dict(refused))
-        return State(self.path, self.data, request, self.prices, self.graph)
+        return State(self.path, self.data, request, self.prices, self.analysis)
 
     @cached_property
     def refusals(self) -> dict[int, str]:
         """Classes that cannot be changed, cannot be proven or are refused, with the reason; by class id."""
         from onnxlint_cmsis.fixers.bodies import unprovable
-        from onnxlint_cmsis.fixers.resize import refused
+        from onnxlint_cmsis.fixers.refusals import refused
 
         names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.request.refused else {}
         asked = {leaf: self.request.refused[name] for leaf, name in names.items() if name in self.request.refused}
-        found = refused(self.model, self.graph, self.dimensions)
-        return found | unprovable(self.graph, self.dimensions) | asked
+        return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
     def survey(self, disproved: Collection[Place] = ()) -> Survey:
         """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
-        from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-
-        fixable = partial(self.request.fixable, self.graph)
-        facts = Facts(self.graph, self.lowered, self.dimensions, self.prices, fixable)
-        refusals, read = dict(self.refusals), reader(self.data, self.path)
-        accepted: list[Finding] = []
-        while True:
-            found = survey(facts, self._options(), read, refusals, disproved)
-            groups = [self.dimensions.classes[leaf] for leaf in found.decision.sizes]
-            more = {group.id: reason for group in groups if (reason := self._unasked(found, group, accepted))}
-            if not more:
-                return found._replace(accepted=tuple(accepted))
-            refusals |= more
+        limits = Limits(self.refusals, self.request.fixable, self.request.accepted)
+        return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
 
     def _options(self) -> FixOptions:
         """What is asked for, less what earlier rounds took of the budget where no look at the weights tells it."""
@@ -149,18 +137,6 @@ class State:
         from onnxlint_cmsis.fixers.differences import bytes_of
 
         return sum(map(bytes_of, self.graph.constants.values()))
-
-    def _unasked(self, found: Survey, group: DimensionClass, accepted: list[Finding]) -> str:
-        """Why a class may not get its new size; empty where it may. Adds the finding that it has and keeps."""
-        finding = change_finding(found, group)
-        if self.request.accepted(self.graph, finding):
-            accepted.append(finding)
-            return UNASKED
-        sized = [finding] if asks(found, group, finding) else []
-        if any(self.request.fixable(self.graph, one) for one in chain(sized, answered(found, group))):
-            return ""
-        accepted += sized
-        return UNASKED
 
     def changed(self, plan: Plan) -> State:
         """The model with a plan applied. Raises NotAppliedError."""

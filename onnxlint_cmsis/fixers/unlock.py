@@ -62,7 +62,7 @@ def unlocked(state: State, without: Collection[ClassName] = ()) -> Unlocked | No
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
     """
-    view = view_of(state.graph, state.lowered, state.dimensions, state.prices)
+    view = view_of(state.analysis, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)
         asked = any(state.request.fixable(state.graph, finding) for finding in found)

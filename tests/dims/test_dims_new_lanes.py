@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
-from test_dims_mixing import head, reasons, stem
 
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.fills import WEIGHTS
@@ -20,9 +19,10 @@ from onnxlint_cmsis.dims.new_lanes.layers import LAYERS
 from onnxlint_cmsis.dims.new_lanes.operators import ROWS
 from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS
 from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from support.dims_graphs import Builder, freedom, prove
+from onnxlint_cmsis.operators.registry import operator_named
+from support.dims_graphs import Builder, freedom, prove, reasons
+from support.stems import head, stem
 
 
 def chain(*steps: tuple[str, float | None], channels: int = 6) -> tuple[Builder, str]:
@@ -218,7 +218,7 @@ def test_a_model_of_many_operators_between_two_layers() -> None:
 
 
 def test_every_row_belongs_to_an_operator_that_lets_classes_through() -> None:
-    assert all(rule_for(domain, name) for domain, name in ROWS if name not in ("FastGelu", "QuickGelu"))
+    assert all(operator_named(domain, name).known for domain, name in ROWS if name not in ("FastGelu", "QuickGelu"))
     assert LAYERS.keys() <= WEIGHTS.keys()
 
 

@@ -7,12 +7,13 @@ import os
 
 import onnx
 import pytest
-from test_fix_cli import gaining, run, text
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import codes
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.state import request_of
+from support.fix_command import run, text
+from support.fixable_models import gaining
 
 MODES = ["--fix", "--fix-only", "--diff"]
 

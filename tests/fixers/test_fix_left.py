@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_fix_cli import run, text
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import attempt, search
@@ -16,6 +15,7 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.state import request_of
 from onnxlint_cmsis.fixers.verify import Proof, prove
 from support.dims_graphs import Builder
+from support.fix_command import run, text
 
 M4 = ("--target", "cortex-m4")
 LOOP = "a change in the body of repeat cannot be proven: whether that is run is not known"

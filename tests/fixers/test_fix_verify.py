@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_fix_resize import GROW, branch_model, integer_model, qdq_model, two_convs
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import compare, feeds, inner
@@ -18,7 +17,8 @@ from onnxlint_cmsis.fixers.correspond import aligned, correspondence
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
-from onnxlint_cmsis.fixers.resize import apply, refused
+from onnxlint_cmsis.fixers.refusals import refused
+from onnxlint_cmsis.fixers.resize import apply
 from onnxlint_cmsis.fixers.runner import Runner
 from onnxlint_cmsis.fixers.runtime import Level
 from onnxlint_cmsis.fixers.state import State, request_of
@@ -28,6 +28,7 @@ from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
+from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 SHARED = paths.SHARED / "models"
 needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
@@ -469,7 +470,7 @@ NOT_RUN = {
 def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -> None:
     model = onnx.load(SHARED / name, load_external_data=False)
     before = case(model, str(SHARED / name))
-    fixed = refused(model, before.graph, before.dimensions)
+    fixed = refused(before.graph, before.dimensions)
     choices = random.Random(name)
     kept = {}
     for one in before.dimensions.classes:

@@ -215,3 +215,7 @@ def prove(build: Builder, *outputs: str, more: int = 1) -> Dimensions:
         feed[value.name] = random.uniform(0.1, 5, shape).astype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     check_results(run(model, feed), run(changed, feed))
     return dimensions
+
+
+def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
+    return [str(lock) for lock in dimensions.locks(tensor, axis)]

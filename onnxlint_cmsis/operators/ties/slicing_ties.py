@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension
-from onnxlint_cmsis.dims.rules.rule import Rule
-from onnxlint_cmsis.dims.rules.shaping import normalised
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 from onnxlint_cmsis.types import Size
 
 TO_THE_END = 2**31 - 1
@@ -180,12 +179,3 @@ def _pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dim
         return context.fixed(None if size is None else size + before + after, "padding of a locked axis")
     ends = [context.fixed(count, "padding") if count else None for count in (before, after)]
     return context.concat(part for part in (ends[0], axis, ends[1]) if part is not None)
-
-
-SLICING: dict[str, Rule] = {
-    "Concat": concat,
-    "Gather": gather,
-    "Pad": pad,
-    "Slice": slice_,
-    "Split": split,
-}

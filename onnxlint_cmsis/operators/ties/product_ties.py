@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension
-from onnxlint_cmsis.dims.rules.elementwise import broadcast_axis, per_channel
-from onnxlint_cmsis.dims.rules.rule import Rule
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast_axis, per_channel
 
 
-def matmul(context: Context, left: int, right: int) -> tuple[Dimension | None, Dimension | None]:
+def matmul(
+    context: Context, left: int, right: int, swapped: tuple[bool, bool] = (False, False)
+) -> tuple[Dimension | None, Dimension | None]:
     """Matrix product of two inputs; returns the result's rows and columns, None where an input is a vector.
 
-    With constants on one side, they are the weights. Two run-time inputs mix what they contract.
+    With constants on one side, they are the weights. Two run-time inputs mix what they contract. `swapped` tells
+    which input has its last two axes swapped first.
     """
-    first, second = context.need(left), context.need(right)
+    first, second = _swapped(context.need(left), swapped[0]), _swapped(context.need(right), swapped[1])
     if not first or not second:
         raise NotFollowedError("a matrix product of a scalar")
     rows = first[-2] if len(first) > 1 else None
@@ -31,6 +33,11 @@ def matmul(context: Context, left: int, right: int) -> tuple[Dimension | None, D
     made = [*batch, *(axis for axis in (rows, columns) if axis is not None)]
     context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
     return rows, columns
+
+
+def _swapped(axes: Axes, swap: bool) -> Axes:
+    """Axes with the last two swapped; a vector has only one and stays."""
+    return (*axes[:-2], axes[-1], axes[-2]) if swap and len(axes) > 1 else axes
 
 
 def _batch(context: Context, first: Axes, second: Axes) -> list[Dimension]:
@@ -96,11 +103,3 @@ def quantized_matmul(context: Context, left: int, right: int, rows: tuple[int, .
 def plain_gemm(_node: Node, context: Context) -> None:
     """Gemm."""
     gemm(context, 0, 1, 2)
-
-
-PRODUCTS: dict[str, Rule] = {
-    "Gemm": plain_gemm,
-    "MatMul": plain_matmul,
-    "MatMulInteger": matmul_integer,
-    "QLinearMatMul": qlinear_matmul,
-}

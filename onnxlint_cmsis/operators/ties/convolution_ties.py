@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension
-from onnxlint_cmsis.dims.rules.elementwise import per_channel, same_as
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.elementwise_ties import per_channel, same_as
 
 
 def convolution(context: Context, data: int, weights: int, per_output: tuple[int, ...]) -> None:
@@ -160,12 +159,3 @@ def channel_numbers(node: Node, context: Context) -> None:
         context.pin_all(axes[2:], "InstanceNormalization mixes this axis")
     elif any(node.outputs[1:]) or node.int("training_mode"):
         raise NotFollowedError("BatchNormalization in training mode")
-
-
-CONVOLUTIONS: dict[str, Rule] = {
-    "Conv": conv,
-    "ConvTranspose": conv_transpose,
-    "ConvInteger": conv_integer,
-    "QLinearConv": qlinear_conv,
-    **per_name("BatchNormalization InstanceNormalization", channel_numbers),
-}

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension, find
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.graph.model import Node
 
 
@@ -72,19 +71,3 @@ def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
     if kept is not ones:
         context.pin_all(ones, "an axis of size 1 is repeated along the other input's")
     return kept[0]
-
-
-UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp Floor "
-    "Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
-    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
-)
-BROADCAST = (
-    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min "
-    "Mod Mul Or PRelu Pow Sub Sum Where Xor"
-)
-
-ELEMENTWISE: dict[str, Rule] = {
-    **per_name(UNARY, unary),
-    **per_name(BROADCAST, broadcast),
-}

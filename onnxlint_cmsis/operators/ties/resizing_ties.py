@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Axes, Context, Element, NotFollowedError, Number
 from onnxlint_cmsis.algebra.variables import Dimension, find
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
-from onnxlint_cmsis.dims.rules.shaping import normalised
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 from onnxlint_cmsis.types import Size
 
 CHANNEL_MOVING = ("tf_crop_and_resize", "tf_half_pixel_for_nn")
@@ -145,12 +144,3 @@ def _new_plane(node: Node, context: Context, axes: Axes, channels: Dimension) ->
     result = context.output(0, [context.size(axes[0]), context.size(channels), None, None])
     context.tie_all(result, (axes[0], channels))
     context.pin_all((*axes[2:], *result[2:]), reason)
-
-
-RESIZING: dict[str, Rule] = {
-    "DepthToSpace": depth_to_space,
-    "Expand": expand,
-    "SpaceToDepth": space_to_depth,
-    "Tile": tile,
-    **per_name("Resize Upsample", resize),
-}

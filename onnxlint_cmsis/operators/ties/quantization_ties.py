@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.dims.rules.elementwise import same_as
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
-from onnxlint_cmsis.dims.rules.shaping import normalised
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.elementwise_ties import same_as
+from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 
 
 def quantize(node: Node, context: Context) -> None:
@@ -51,9 +50,3 @@ def dynamic_quantize(node: Node, context: Context) -> None:
     context.pin_all(axes, "the quantization range is taken over all lanes, and a filled one need not be zero")
     for position in range(1, len(node.outputs)):
         context.output(position, [])
-
-
-QUANTIZE: dict[str, Rule] = {
-    **per_name("DequantizeLinear QuantizeLinear", quantize),
-    "DynamicQuantizeLinear": dynamic_quantize,
-}

@@ -7,7 +7,6 @@ from math import prod
 from onnxlint_cmsis.algebra.context import Axes, Context, Element, NotFollowedError, Number
 from onnxlint_cmsis.algebra.unify import ONE
 from onnxlint_cmsis.algebra.variables import Dimension, find
-from onnxlint_cmsis.dims.rules.rule import Rule
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Size
 
@@ -126,12 +125,3 @@ def unsqueeze(_node: Node, context: Context) -> None:
     rest = iter(axes)
     made = [context.fixed(1, "an inserted axis of size 1") if axis in new else next(rest) for axis in range(rank)]
     context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
-
-
-SHAPING: dict[str, Rule] = {
-    "Flatten": flatten,
-    "Reshape": reshape,
-    "Squeeze": squeeze,
-    "Transpose": transpose,
-    "Unsqueeze": unsqueeze,
-}

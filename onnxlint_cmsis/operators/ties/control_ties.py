@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Context, Number
 from onnxlint_cmsis.algebra.variables import Dimension
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
 from onnxlint_cmsis.graph.model import Node
 
 
@@ -69,14 +68,3 @@ def shape(node: Node, context: Context) -> None:
 def count(_node: Node, context: Context) -> None:
     """Size counts every element."""
     context.pin_all(context.need(0), "Size counts the elements")
-
-
-CONTROL: dict[str, Rule] = {
-    "If": branches,
-    **per_name("Loop Scan", crossing),
-    **per_name("GRU LSTM RNN", recurrent),
-    "Constant": constant,
-    "ConstantOfShape": constant_of_shape,
-    "Shape": shape,
-    "Size": count,
-}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.dims.rules.elementwise import same_as
-from onnxlint_cmsis.dims.rules.rule import Rule, per_name
-from onnxlint_cmsis.dims.rules.shaping import normalised
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.ties.elementwise_ties import same_as
+from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 
 
 def pool(node: Node, context: Context) -> None:
@@ -125,20 +124,3 @@ def mean_variance(node: Node, context: Context) -> None:
     same_as(context, 0, axes)
     for axis in node.ints("axes", (0, 2, 3)):
         context.pin(axes[normalised(axis, len(axes))], f"{node.op_type} mixes this axis")
-
-
-MIXING: dict[str, Rule] = {
-    **per_name("AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool", pool),
-    **per_name("CumSum LpNormalization LRN", along_axis),
-    **per_name("Hardmax LogSoftmax Softmax", softmax),
-    **per_name(
-        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-        "ReduceSumSquare",
-        reduce,
-    ),
-    **per_name("ArgMax ArgMin", arg_extreme),
-    "TopK": top_k,
-    **per_name("LayerNormalization RMSNormalization", layer_normalization),
-    "GroupNormalization": group_normalization,
-    "MeanVarianceNormalization": mean_variance,
-}
