@@ -42,7 +42,7 @@ class Total(NamedTuple):
     target: str
     """Label of the target."""
     measured_on: str
-    """CPU that the instructions were measured on."""
+    """CPU that the instructions were measured on, and the release where it is another than the target's."""
     instructions: int
     """Predicted instructions (not cycles) of the layers whose cost is known."""
     layers: int
@@ -59,10 +59,10 @@ def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
 
 
 def _total(target: Target, numbers: list[object]) -> Total:
-    from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
+    from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 
     known = [number for number in numbers if isinstance(number, int)]
-    return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
+    return Total(target.label, measured_build(target), sum(known), len(known), len(numbers) - len(known))
 
 
 def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:

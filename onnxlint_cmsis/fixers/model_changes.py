@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import Form
-from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.fixers.snapshot import Snapshot, bytes_of
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.price import Price
@@ -119,7 +119,7 @@ def totals(before: Snapshot, after: Snapshot, found: Survey) -> Iterator[TargetT
         both = [(had[place], has[place]) for had, has in rows if had[place].instructions is not None]
         yield TargetTotal(
             target.label,
-            CPUS[target.isa],
+            measured_build(target),
             sum(_known(had) for had, _ in both),
             sum(_known(has) if has.instructions is not None else _known(had) for had, has in both),
             repaired - present if decision.repairs else 0,

@@ -87,7 +87,7 @@ class TargetTotal(NamedTuple):
     target: str
     """Label."""
     measured_on: str
-    """CPU that the loops' instructions were measured on."""
+    """CPU that the loops' instructions were measured on, and the release where it is another than the target's."""
     instructions: int
     """Predicted instructions before, of the layers of known cost."""
     new_instructions: int
