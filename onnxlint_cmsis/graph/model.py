@@ -36,6 +36,8 @@ class Constant(NamedTuple):
     """Flat values, read on demand; None where there are more than `load.MAX_VALUES` or they cannot be read."""
     overridable: bool = False
     """Also a graph input in IR >= 4, so a caller may replace it."""
+    editable: bool = True
+    """Stored as a list of values that can be changed one by one; a sparse tensor and a single number are not."""
 
     def values(self) -> tuple[Number, ...] | None:
         """Flat values in row-major order, or None where they are too many to read while linting."""
@@ -157,6 +159,8 @@ class Graph:
     """The model's metadata_props."""
     node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)
     """metadata_props of nodes that have any, by `Node.index`."""
+    has_functions: bool = False
+    """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
     quantization: dict[str, TensorQuantization] = field(default_factory=dict)
     """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
 
@@ -164,6 +168,11 @@ class Graph:
         """Shape of a value, None where the rank is unknown."""
         tensor = self.tensors.get(name)
         return tensor.shape if tensor else None
+
+    def stores(self, name: str) -> bool:
+        """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
+        producer = self.producers.get(name)
+        return name in self.constants and (producer is None or producer.is_op("Constant"))
 
     def elem_type(self, name: str) -> str:
         """Element type of a value, empty where unknown."""
