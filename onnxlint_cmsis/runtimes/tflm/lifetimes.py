@@ -17,6 +17,14 @@ BODIES = {
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 NEVER = -1
 
+MAX_STEPS = 100_000
+"""Steps that are followed; bodies of control flow that run each other can have more than there are operators."""
+
+
+class TooManySteps(Exception):  # noqa: N818 - the model's doing
+    """Control flow that runs more operators than MAX_STEPS."""
+
+
 Scratch = tuple[int, int, int]
 """A scratch request: subgraph, operator, bytes."""
 
@@ -57,6 +65,8 @@ class Lifetimes:
     def _operator(self, number: int, index: int, operator: TfliteOperator) -> None:
         start = self.starts[number]
         self.step += 1
+        if self.step > MAX_STEPS:
+            raise TooManySteps(f"its control flow runs more than {MAX_STEPS} operators")
         begun = self.step
         for tensor in operator.outputs:
             self._touch(start + tensor, begun, self.last[start + tensor])
