@@ -1,4 +1,4 @@
-"""Damage `.tflite` files at random, read them and run them on paper: `python tflite_mutate.py FOLDER SEED COUNT`.
+"""Damage `.tflite` files at random, make Graphs of them and run them: `tflite_mutate.py FOLDER SEED COUNT`.
 
 Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
 """
@@ -18,6 +18,7 @@ sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "sc
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -86,6 +87,8 @@ def outcome(data: bytes) -> str:
     """`read`, `refused`, or the traceback of what should not have happened."""
     try:
         model = read_tflite("mutated.tflite", data)
+        for value in to_graph(model).constants.values():
+            value.values()
         for build in BUILDS:
             interpret(model, build)
     except ModelError as error:
