@@ -9,7 +9,8 @@ from onnxlint_cmsis.types import Dims, Freedom, Size
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from onnxlint_cmsis.checks.subject import Model
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -22,17 +23,14 @@ Row = dict[str, object]
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
-    from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.formats.onnx_graph.load import load
-    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.lower.layer import UNDECIDED
 
-    graph = load(path, input_shapes=settings.input_shapes, data=data)
-    model = Model(graph)
-    lowered = lower(graph, settings.assume, settings.one_channel)
+    model = ModelAnalysis(path, settings.analysis, data)
+    graph, lowered = model.graph, model.lowered
     rows: list[tuple[int, Row]] = []
     for layer in lowered.layers:
-        rows += [(layer.node.index, _row(model, layer, target)) for target in settings.targets]
+        rows += [(layer.node.index, _row(model, layer, target, taken)) for target, taken in model.routes(layer)]
     for node, reason in (*((node, UNDECIDED) for node in lowered.undecided), *lowered.foreign):
         rows += [(node.index, _without_kernel(graph, node, target, reason)) for target in settings.targets]
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
@@ -44,7 +42,7 @@ class Total(NamedTuple):
     target: str
     """Label of the target."""
     measured_on: str
-    """CPU that the instructions were measured on."""
+    """CPU that the instructions were measured on, and the release where it is another than the target's."""
     instructions: int
     """Predicted instructions (not cycles) of the layers whose cost is known."""
     layers: int
@@ -61,10 +59,10 @@ def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
 
 
 def _total(target: Target, numbers: list[object]) -> Total:
-    from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
+    from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 
     known = [number for number in numbers if isinstance(number, int)]
-    return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
+    return Total(target.label, measured_build(target), sum(known), len(known), len(numbers) - len(known))
 
 
 def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:
@@ -100,13 +98,11 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
     }
 
 
-def _row(model: Model, layer: Layer, target: Target) -> Row:
+def _row(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.parameters import parameters
-    from onnxlint_cmsis.cmsis_nn.route import route
 
     constants = parameters(layer.call, target)
-    taken = route(layer.call, target)
     return {
         "node": layer.node.label,
         "op": layer.node.op_type,
@@ -135,7 +131,7 @@ def _sizes(dims: Dims) -> list[Size]:
     return [dims.n, dims.h, dims.w, dims.c]
 
 
-def _classes(model: Model, layer: Layer) -> dict[str, str]:
+def _classes(model: ModelAnalysis, layer: Layer) -> dict[str, str]:
     """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
     found = {}
     for variable, channel in layer.channels.items():

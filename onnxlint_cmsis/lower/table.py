@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from onnxlint_cmsis.graph.derived import derived_values
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
@@ -18,6 +17,7 @@ from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transp
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.pooling import lower_pool
 from onnxlint_cmsis.lower.recurrent import lower_lstm
+from onnxlint_cmsis.operators.derived import derived_values
 
 Rule = Callable[[Graph, Node, Assumptions], "Layer | str | None"]
 
@@ -26,8 +26,10 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "ConvInteger"): lower_convolution,
     ("", "QLinearConv"): lower_convolution,
     ("com.microsoft", "FusedConv"): lower_convolution,
+    ("com.microsoft", "QLinearConv"): lower_convolution,
     ("", "ConvTranspose"): lower_transpose,
     ("", "Gemm"): lower_dense,
+    ("com.microsoft", "FusedGemm"): lower_dense,
     ("com.microsoft", "QGemm"): lower_dense,
     ("", "MatMul"): lower_dense,
     ("", "MatMulInteger"): lower_dense,
@@ -57,6 +59,8 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "LSTM"): lower_lstm,
 }
 
+CHANNELS_LAST = "its channels are last; a layer is followed with channels first only"
+"""Reason of ONNX Runtime's operators with the attribute `channels_last`."""
 SHAPE_OPERATORS = ("Add", "Mul", "Max", "Min", "Sum", "Concat", "Transpose", "Pad")
 """Operators that are arithmetic on shapes where they make integers."""
 
@@ -81,7 +85,7 @@ def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") ->
             reason = foreign_reason(graph, node)
             foreign += [(node, reason)] if reason else []
         elif not _is_shape_arithmetic(graph, node):
-            result = rule(graph, node, assumptions)
+            result = CHANNELS_LAST if node.int("channels_last") else rule(graph, node, assumptions)
             if isinstance(result, Layer):
                 behind = fused_behind(graph, result, derived)
                 fused.update(one.index for one in behind)

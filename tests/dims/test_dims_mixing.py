@@ -7,8 +7,8 @@ import pytest
 from onnx import TensorProto
 
 from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.rules import RULES, rule_for
 from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import dense, head, last, stem
 
@@ -229,8 +229,8 @@ def test_the_same_name_in_another_domain_is_another_operator() -> None:
     build.op("Conv", data, build.weights(2, 1, 1, 6), domain="qonnx.custom_op.channels_last", name="odd", out=["odd_0"])
     dimensions = build.analyse("odd_0")
     assert "operator Conv of domain qonnx.custom_op.channels_last is not known" in reasons(dimensions, "stem_0", 1)[0]
-    assert rule_for("qonnx.custom_op.channels_last", "Conv") is None
-    assert all(callable(rule) for table in RULES.values() for rule in table.values())
+    assert not operator_named("qonnx.custom_op.channels_last", "Conv").known
+    assert all(key == (operator.domain, operator.name) for key, operator in OPERATORS.items())
 
 
 def test_a_convolution_with_weights_computed_at_run_time_locks_what_it_sums_over() -> None:

@@ -7,11 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.planning.decide import decide
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.plan_options import FixOptions
@@ -50,7 +49,7 @@ def predictions(cost, calls, target):
 def looked_at(build, *outputs, cost=blocks, targets=(M4,)):
     graph = build.graph(*outputs)
     prices = Prices(tuple(targets), lambda call, target, _route: predictions(cost, call, target))
-    return view_of(graph, lower(graph, "s8"), analyse(graph), prices), prices
+    return view_of(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
 
 
 def decided(build, *outputs, cost=blocks, targets=(M4,), live=None, refused=None, **options):
