@@ -88,7 +88,7 @@ def _attribute(proto: onnx.ModelProto, chance: random.Random) -> None:
     elif target.type == onnx.AttributeProto.STRING:
         target.s = chance.choice([b"", b"SAME_UPPER", b"x", b"\xff"])
     if chance.random() < 0.1:
-        target.type = chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 11])
+        target.type = chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 11])  # type: ignore[assignment]
 
 
 def _shape(proto: onnx.ModelProto, chance: random.Random) -> None:
