@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
@@ -71,6 +72,9 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
         return f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
     if len(filter_shape) != len(shape):
         return f"its weights have rank {len(filter_shape)}, its input {len(shape)}"
+    misfit = window_misfit(node, len(shape) - 2)
+    if misfit:
+        return misfit
     return tensor, weights, shape, filter_shape
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
 from onnxlint_cmsis.lower.quantization import activation_type
@@ -17,6 +18,9 @@ def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
         return UNDECIDED
     if len(shape) not in (3, 4):
         return f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}"
+    misfit = window_misfit(node, len(shape) - 2)
+    if misfit or not (node.ints("kernel_shape") or _is_global(node)):
+        return misfit or "it has no kernel_shape"
     average = "Average" in node.op_type
     plane = _plane(node, shape[2:])
     refused = _not_expressible(graph, node, plane)
@@ -35,9 +39,13 @@ def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
 
 def _plane(node: Node, size: tuple[Size, ...]) -> Window:
     """The window; that of global pooling is the input, whatever its size, and slides nowhere."""
-    if node.op_type.startswith(("Global", "QLinearGlobal")):
+    if _is_global(node):
         return window(node, size, size)._replace(output=Pair(1, 1))
     return window(node, size, node.ints("kernel_shape"))
+
+
+def _is_global(node: Node) -> bool:
+    return node.op_type.startswith(("Global", "QLinearGlobal"))
 
 
 def _not_expressible(graph: Graph, node: Node, plane: Window) -> str:
