@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnxlint_cmsis.checks.subject import Model
+    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Channel, Layer
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.verdict import Decision
     from onnxlint_cmsis.types import Target
 
 Row = dict[str, object]
-"""One layer on one target; without a kernel `reason` says why."""
+"""One layer on one target: its verdict, and the kernel or the `reason` why there is none."""
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
@@ -25,17 +28,11 @@ def layers_table(path: str, settings: Settings, data: bytes | None = None) -> li
     from onnxlint_cmsis.checks.subject import Model
     from onnxlint_cmsis.formats.onnx_graph.load import load
     from onnxlint_cmsis.lower import lower
-    from onnxlint_cmsis.lower.layer import UNDECIDED
 
     graph = load(path, input_shapes=settings.input_shapes, data=data)
     model = Model(graph)
     lowered = lower(graph, settings.assume, settings.one_channel)
-    rows: list[tuple[int, Row]] = []
-    for layer in lowered.layers:
-        rows += [(layer.node.index, _row(model, layer, target)) for target in settings.targets]
-    for node, reason in (*((node, UNDECIDED) for node in lowered.undecided), *lowered.foreign):
-        rows += [(node.index, _without_kernel(graph, node, target, reason)) for target in settings.targets]
-    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+    return [_row(model, record, target) for record in lowered.records for target in settings.targets]
 
 
 class Total(NamedTuple):
@@ -67,30 +64,42 @@ def _total(target: Target, numbers: list[object]) -> Total:
     return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
 
 
-def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:
-    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_row`."""
-    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+def _row(model: Model, record: LoweredLayer, target: Target) -> Row:
+    from onnxlint_cmsis.cmsis_nn.route import route
+    from onnxlint_cmsis.lower.release_verdict import on_release
+    from onnxlint_cmsis.lower.verdict import Verdict
 
-    names = (node.inputs[0], node.outputs[0])
-    source, result = (
-        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
-        for name, dims in zip(names, dims_of(graph, *names), strict=True)
-    )
-    return {
-        "node": node.label,
-        "op": node.op_type,
+    taken = route(record.call, target) if record.call else None
+    refusal = on_release(record, taken, target.release)
+    row: Row = {
+        "node": record.node.label,
+        "op": record.node.op_type,
         "target": target.label,
+        "verdict": (refusal.verdict if refusal else Verdict.CMSIS_NN).value,
+        "cause": refusal.cause.value if refusal else "",
+    }
+    if record.layer is None or taken is None or (refusal and not taken.reason):
+        return {**row, **_without_kernel(model.graph, record, refusal)}
+    return {**row, **_with_kernel(model, record.layer, target, taken), "reason": refusal.reason if refusal else ""}
+
+
+def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None) -> Row:
+    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_with_kernel`."""
+    call = record.layer.call if record.layer else None
+    dims = call[1:4] if call else None
+    source, filter_dims, result = map(_sizes, dims) if dims else _dims_of_node(graph, record.node)
+    return {
         "entry": "",
         "assumed": False,
         "input": source,
-        "filter": _sizes(NO_DIMS),
+        "filter": filter_dims,
         "output": result,
-        "folded": [],
-        "fused": [],
+        "folded": list(record.folded),
+        "fused": [{"node": node.label, "op": node.op_type} for node in record.fused],
         "kernel": "",
         "effective": "",
-        "reason": reason,
-        "macs": None,
+        "reason": refusal.reason if refusal else "",
+        "macs": record.layer.macs if record.layer else None,
         "instructions": None,
         "scratch": None,
         "constants": None,
@@ -100,17 +109,24 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
     }
 
 
-def _row(model: Model, layer: Layer, target: Target) -> Row:
+def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
+    """Input, filter and output of a node that is no kernel call; shapes of more than four axes as they are."""
+    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+
+    names = (node.inputs[0], node.outputs[0])
+    source, result = (
+        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
+        for name, dims in zip(names, dims_of(graph, *names), strict=True)
+    )
+    return source, _sizes(NO_DIMS), result
+
+
+def _with_kernel(model: Model, layer: Layer, target: Target, taken: Route) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.parameters import parameters
-    from onnxlint_cmsis.cmsis_nn.route import route
 
     constants = parameters(layer.call, target)
-    taken = route(layer.call, target)
     return {
-        "node": layer.node.label,
-        "op": layer.node.op_type,
-        "target": target.label,
         "entry": layer.call.entry,
         "assumed": layer.assumed,
         "input": _sizes(layer.call.input_dims),
@@ -120,7 +136,7 @@ def _row(model: Model, layer: Layer, target: Target) -> Row:
         "fused": [{"node": node.label, "op": node.op_type} for node in layer.fused],
         "kernel": taken.kernel,
         "effective": taken.effective,
-        "reason": taken.reason,
+        "reason": "",
         "macs": layer.macs,
         "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,

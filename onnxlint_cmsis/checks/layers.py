@@ -11,7 +11,7 @@ from onnxlint_cmsis.checks.subject import Model, Subject
 from onnxlint_cmsis.checks.undecided import Undecided
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.layer import Lowered
+from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.types import Finding, Target
 
 

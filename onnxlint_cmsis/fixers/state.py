@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.plan_types import Plan
     from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.types import Finding
 
 
