@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
@@ -13,6 +12,7 @@ from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.types import Finding, Location
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import Lowered
@@ -48,19 +48,17 @@ class FileReport(NamedTuple):
 
 def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileReport:
     """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
-    from onnxlint_cmsis.formats.onnx_graph.load import load
+    from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        graph = load(path, input_shapes=settings.input_shapes, data=data)
+        model = ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)])
-    from onnxlint_cmsis.lower import lower
-
-    lowered = lower(graph, settings.assume, settings.one_channel)
-    too_large = _too_large(path, lowered, settings, data)
+    graph, lowered = model.graph, model.lowered
+    too_large = _too_large(model, settings)
     skipped = SIZE_RULES if too_large else ()
-    sized = [] if skipped else _size_findings(path, graph, lowered, settings, data)
-    found = [*_problems(graph), *_layer_findings(graph, lowered, settings), *sized]
+    sized = [] if skipped else _size_findings(model, settings)
+    found = [*_problems(graph), *_layer_findings(model), *sized]
     report = _report(path, settings, graph, found, skipped)
     return report._replace(
         notes=(*_notes(lowered, settings), *_skips(path, settings, too_large)),
@@ -70,14 +68,12 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
 
 def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
     """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
-    from onnxlint_cmsis.formats.onnx_graph.load import load
-    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        graph = load(path, input_shapes=settings.input_shapes)
+        return _notes(ModelAnalysis(path, settings.analysis).lowered, settings)
     except ModelError:
         return None
-    return _notes(lower(graph, settings.assume, settings.one_channel), settings)
 
 
 def _report(
@@ -111,10 +107,10 @@ def node_location(path: str, node: Node) -> Location:
     return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
 
 
-def _layer_findings(graph: Graph, lowered: Lowered, settings: Settings) -> list[Finding]:
+def _layer_findings(model: ModelAnalysis) -> list[Finding]:
     from onnxlint_cmsis.checks.layers import check_layers
 
-    return check_layers(graph, _sound(graph, lowered), settings.targets)
+    return check_layers(model, _sound(model.graph, model.lowered))
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
@@ -125,15 +121,22 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     return lowered.without(wrong)
 
 
-def _size_findings(path: str, graph: Graph, lowered: Lowered, settings: Settings, data: bytes | None) -> list[Finding]:
+def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     """CNN201 and CNN202, which search sizes and read weights."""
-    if not _sizing(path, settings) or not lowered.layers:
+    if not _sizing(model.path, settings) or not model.lowered.layers:
         return []
-    from onnxlint_cmsis.fixers.state import State, request_of
+    from onnxlint_cmsis.accepted.consent import Consent, fix_options
+    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.planning.agreed_plan import Limits, agreed_plan
     from onnxlint_cmsis.planning.findings import size_findings
+    from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.proof.subgraph_classes import unprovable
+    from onnxlint_cmsis.rewrite.refusals import refused
 
-    content = Path(path).read_bytes() if data is None else data
-    found = State(path, content, request_of(settings, path), graph=graph).survey()
+    consent = Consent(settings, model.path)
+    prices = Prices(settings.targets, predicted, model.route)
+    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
+    found = agreed_plan(model, prices, fix_options(settings), Limits(kept, consent.fixable, consent.accepted))
     return [*size_findings(found), *found.accepted]
 
 
@@ -149,16 +152,15 @@ def _skips(path: str, settings: Settings, too_large: str) -> Iterator[str]:
         yield f"{' and '.join(wanted)} did not run: {too_large}."
 
 
-def _too_large(path: str, lowered: Lowered, settings: Settings, data: bytes | None) -> str:
+def _too_large(model: ModelAnalysis, settings: Settings) -> str:
     """Why sizes are not searched while linting, as a clause; empty where they are."""
-    layers = len(lowered.layers)
+    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
     if not layers:
         return ""
-    size = Path(path).stat().st_size if data is None else len(data)
-    if settings.size_checks_limit is not None and size > settings.size_checks_limit:
-        return f"the file has {size:,} bytes, size-checks-limit is {settings.size_checks_limit:,}"
-    if settings.size_checks_layers is not None and layers > settings.size_checks_layers:
-        return f"the model has {layers:,} layers, size-checks-layers is {settings.size_checks_layers:,}"
+    if limit is not None and model.size > limit:
+        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
+    if most is not None and layers > most:
+        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
     return ""
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from onnxlint_cmsis.checks.subject import Model
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
@@ -25,14 +25,10 @@ Row = dict[str, object]
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
-    from onnxlint_cmsis.checks.subject import Model
-    from onnxlint_cmsis.formats.onnx_graph.load import load
-    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.analysis import ModelAnalysis
 
-    graph = load(path, input_shapes=settings.input_shapes, data=data)
-    model = Model(graph)
-    lowered = lower(graph, settings.assume, settings.one_channel)
-    return [_row(model, record, target) for record in lowered.records for target in settings.targets]
+    model = ModelAnalysis(path, settings.analysis, data)
+    return [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
 
 
 class Total(NamedTuple):
@@ -41,7 +37,7 @@ class Total(NamedTuple):
     target: str
     """Label of the target."""
     measured_on: str
-    """CPU that the instructions were measured on."""
+    """CPU that the instructions were measured on, and the release where it is another than the target's."""
     instructions: int
     """Predicted instructions (not cycles) of the layers whose cost is known."""
     layers: int
@@ -58,18 +54,24 @@ def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
 
 
 def _total(target: Target, numbers: list[object]) -> Total:
-    from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS
+    from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 
     known = [number for number in numbers if isinstance(number, int)]
-    return Total(target.label, CPUS[target.isa], sum(known), len(known), len(numbers) - len(known))
+    return Total(target.label, measured_build(target), sum(known), len(known), len(numbers) - len(known))
 
 
-def _row(model: Model, record: LoweredLayer, target: Target) -> Row:
-    from onnxlint_cmsis.cmsis_nn.route import route
+def _rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:
+    """The rows of one node, a target each."""
+    call = record.layer if record.call else None
+    taken: dict[Target, Route] = dict(model.routes(call)) if call else {}
+    for target in targets:
+        yield _row(model, record, target, taken.get(target))
+
+
+def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Route | None) -> Row:
     from onnxlint_cmsis.lower.release_verdict import on_release
     from onnxlint_cmsis.lower.verdict import Verdict
 
-    taken = route(record.call, target) if record.call else None
     refusal = on_release(record, taken, target.release)
     row: Row = {
         "node": record.node.label,
@@ -121,7 +123,7 @@ def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
     return source, _sizes(NO_DIMS), result
 
 
-def _with_kernel(model: Model, layer: Layer, target: Target, taken: Route) -> Row:
+def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.parameters import parameters
 
@@ -151,7 +153,7 @@ def _sizes(dims: Dims) -> list[Size]:
     return [dims.n, dims.h, dims.w, dims.c]
 
 
-def _classes(model: Model, layer: Layer) -> dict[str, str]:
+def _classes(model: ModelAnalysis, layer: Layer) -> dict[str, str]:
     """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
     found = {}
     for variable, channel in layer.channels.items():

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.evidence import COMPILER, REGIONS, Evidence, pair_values
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
@@ -27,7 +28,7 @@ from onnxlint_cmsis.types import Isa, KernelCall, Target
 
 TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
-NO_GRAPH = Graph("", (), {}, {}, (), (), {}, {})
+NO_MODEL = ModelAnalysis("", AnalysisSettings(()), graph=Graph("", (), {}, {}, (), (), {}, {}))
 NO_NODE = Node(0, "", "", "", 0, (), ())
 
 WRAPPED = ("conv", "dw")
@@ -49,7 +50,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
     """Entry point of each pair, whether it lies in the check's region, and its change of instructions in percent."""
     for call, before in costs.items():
         layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
-        subject = Subject(Model(NO_GRAPH), layer, target, route(call, target))
+        subject = Subject(NO_MODEL, layer, target, route(call, target))
         if not check.misses(subject):
             continue
         reached = next(check.reach(subject), None)

@@ -7,11 +7,24 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import baseline, suppress
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.planning.plan_options import FixOptions
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.types import Finding
+
+
+def fix_options(settings: Settings) -> FixOptions:
+    """Policy and bounds that the settings give planning."""
+    return FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
 
 
 class Consent:

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.foreign_operators import foreign_findings
 from onnxlint_cmsis.checks.registry import CHECKS
-from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.checks.undecided import Undecided
-from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import Lowered
-from onnxlint_cmsis.types import Finding, Target
+from onnxlint_cmsis.types import Finding
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
 
 
-def check_layers(graph: Graph, lowered: Lowered, targets: tuple[Target, ...]) -> list[Finding]:
-    """All findings about layers, in file order; what cannot be decided is one finding for the whole model."""
-    model = Model(graph)
+def check_layers(model: ModelAnalysis, lowered: Lowered) -> list[Finding]:
+    """All findings about layers, in file order; what cannot be decided is one finding for the whole model.
+
+    `lowered` has the layers of the model that are to be judged.
+    """
     found: list[Finding] = []
-    undecided = Undecided(graph)
+    undecided = Undecided(model.graph)
     for layer in lowered.layers:
-        for target in targets:
-            taken = route(layer.call, target)
+        for target, taken in model.routes(layer):
             undecided.add(layer.node.label, taken)
             found.extend(_checked(Subject(model, layer, target, taken)))
     for node in lowered.undecided:
         undecided.add_shape(node.label)
-    return _merged([*found, *undecided.findings(), *foreign_findings(graph, lowered)])
+    return _merged([*found, *undecided.findings(), *foreign_findings(model.graph, lowered)])
 
 
 def _checked(subject: Subject) -> Iterator[Finding]:

@@ -4,44 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
-from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Source, Target
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.dims.classes import Dimensions
+    from onnxlint_cmsis.analysis import ModelAnalysis
 
 REACH = 16
 """How many channels a check looks ahead: the largest step a routing condition asks for (`input_dims.c > 16`)."""
 
 
-class Model:
-    """A graph with its dimension classes, worked out when first asked for unless they are known."""
-
-    def __init__(self, graph: Graph, dimensions: Dimensions | None = None) -> None:
-        self.graph = graph
-        self._known = dimensions
-
-    @cached_property
-    def dimensions(self) -> Dimensions:
-        """Classes of the graph."""
-        from onnxlint_cmsis.dims.classes import analyse
-
-        return self._known or analyse(self.graph)
-
-
 class Subject(NamedTuple):
     """One layer on one target."""
 
-    model: Model
-    """Graph and classes."""
+    model: ModelAnalysis
+    """The model."""
     layer: Layer
     """The layer."""
     target: Target
@@ -51,7 +33,7 @@ class Subject(NamedTuple):
 
     def routed(self, call: KernelCall) -> Route:
         """Route of a changed call on the same target."""
-        return route(call, self.target)
+        return self.model.route(call, self.target)
 
     def candidates(self, variable: str) -> Iterator[tuple[int, Route]]:
         """Sizes above the present one within REACH, nearest first, with the route each would take."""
@@ -70,10 +52,8 @@ class Subject(NamedTuple):
     def entry_sources(self) -> tuple[Source, ...]:
         """Where the nearest release that has the call's entry point has it; nothing where none does."""
         wrapper = wrapper_for(self.layer.call.entry) or single_branch(self.layer.call.entry)
-        origins = {there: branch.origin for branch in wrapper.branches for there in branch.origin.lines}
-        here = RELEASES.index(self.target.release)
-        nearest = min(origins, key=lambda there: abs(RELEASES.index(there) - here), default=None)
-        return (origins[nearest].source(nearest),) if nearest else ()
+        source = wrapper.source_near(self.target.release)
+        return (source,) if source else ()
 
     def tensors(self) -> dict[str, str]:
         """Tensors whose sizes the call's dimensions are, as far as there is one: `output_dims` -> `y`."""

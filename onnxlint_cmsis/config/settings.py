@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.types import Level, Target
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import AnalysisSettings
 
 
 class Suppression(NamedTuple):
@@ -90,3 +93,10 @@ class Settings:
     """Where each key's value comes from: `default`, a file, or the command line."""
     raw: dict[str, object] = field(default_factory=dict, hash=False, compare=False)
     """Each key's value as written, for --show-settings."""
+
+    @property
+    def analysis(self) -> AnalysisSettings:
+        """What a model is analysed for."""
+        from onnxlint_cmsis.analysis import AnalysisSettings
+
+        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes)

@@ -1,16 +1,18 @@
-"""One pass over the nodes, each by its rule, and the summary of it as classes."""
+"""One pass over the nodes, each by its record, and the summary of it as classes."""
 
 from __future__ import annotations
 
 from onnxlint_cmsis.algebra.context import Context, NotFollowedError
-from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.dims.sizes import follow, pin_elements
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.derived import derived_values
+from onnxlint_cmsis.operators.facets import NotFollowed
+from onnxlint_cmsis.operators.registry import operator_of
 
 
 def walk(graph: Graph) -> Context:
     """Tie, pin and bind every axis of the graph."""
-    context = Context(graph)
+    context = Context(graph, derived_values(graph))
     for name in graph.inputs:
         context.pin_all(context.axes_of(name) or (), f"graph input {name}")
     for node in graph.nodes:
@@ -29,7 +31,7 @@ def walk(graph: Graph) -> Context:
 
 def _apply(node: Node, context: Context) -> None:
     try:
-        (rule_for(node.domain, node.op_type) or _unknown)(node, context)
+        _tie(node, context)
     except NotFollowedError as reason:
         context.pin_everything(str(reason))
         for name in node.inputs:
@@ -37,5 +39,10 @@ def _apply(node: Node, context: Context) -> None:
     follow(node, context)
 
 
-def _unknown(node: Node, _context: Context) -> None:
-    raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
+def _tie(node: Node, context: Context) -> None:
+    operator = operator_of(node)
+    if not operator.known:
+        raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
+    if isinstance(operator.axes, NotFollowed):
+        raise NotFollowedError(f"axes of {node.op_type} are not followed: {operator.axes.because}")
+    operator.axes(node, context)

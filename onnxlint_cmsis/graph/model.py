@@ -36,6 +36,8 @@ class Constant(NamedTuple):
     """Flat values, read on demand; None where there are more than `load.MAX_VALUES` or they cannot be read."""
     overridable: bool = False
     """Also a graph input in IR >= 4, so a caller may replace it."""
+    editable: bool = True
+    """Stored as a list of values that can be changed one by one; a sparse tensor and a single number are not."""
 
     def values(self) -> tuple[Number, ...] | None:
         """Flat values in row-major order, or None where they are too many to read while linting."""
@@ -96,6 +98,17 @@ class Node:
         return value if isinstance(value, str) else default
 
 
+class TensorQuantization(NamedTuple):
+    """Quantization that a format keeps on the tensor: real = scale × (stored − zero-point)."""
+
+    scales: tuple[float, ...]
+    """One, or one for each index of the axis."""
+    zero_points: tuple[int, ...]
+    """As many as scales in a sound file."""
+    axis: int = 0
+    """Axis of the scales where there are several."""
+
+
 class Body(NamedTuple):
     """One subgraph of a control-flow node."""
 
@@ -146,11 +159,20 @@ class Graph:
     """The model's metadata_props."""
     node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)
     """metadata_props of nodes that have any, by `Node.index`."""
+    has_functions: bool = False
+    """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
+    quantization: dict[str, TensorQuantization] = field(default_factory=dict)
+    """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""
         tensor = self.tensors.get(name)
         return tensor.shape if tensor else None
+
+    def stores(self, name: str) -> bool:
+        """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
+        producer = self.producers.get(name)
+        return name in self.constants and (producer is None or producer.is_op("Constant"))
 
     def elem_type(self, name: str) -> str:
         """Element type of a value, empty where unknown."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 class ModelError(Exception):
     """A file that cannot be linted as a model.
 
-    `kind` is one of `unreadable`, `not-onnx`, `lfs-pointer`, `too-deep`, `external` and `input-shape`.
+    `kind` is one of `unreadable`, `not-onnx`, `not-tflite`, `lfs-pointer`, `too-deep`, `external` and `input-shape`.
     """
 
     def __init__(self, kind: str, message: str) -> None:

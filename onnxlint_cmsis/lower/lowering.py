@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from onnxlint_cmsis.graph.derived import derived_values
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.activation_checks import check_activations, check_operand, numbers_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.binary import lower_binary
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
-from onnxlint_cmsis.lower.epilogue import CLAMPING, WEIGHTED, float_epilogue, quantized_epilogue
+from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, quantized_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
 from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transpose_axes
@@ -23,9 +22,11 @@ from onnxlint_cmsis.lower.pool import lower_pool
 from onnxlint_cmsis.lower.quantization import is_quantize, of_input, of_result, quantized_model, weights_behind
 from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.lower.result_checks import UNEQUAL, check_copy, check_result
-from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.weight_checks import check_weights, weights_of
 from onnxlint_cmsis.lower.without_function import INTEGERS, without_function
+from onnxlint_cmsis.operators.derived import derived_values
+from onnxlint_cmsis.operators.registry import operator_of
 
 Rule = Callable[[Graph, Node, Assumptions], "Layer | Decision | None"]
 
@@ -36,8 +37,10 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "ConvInteger"): lower_convolution,
     ("", "QLinearConv"): lower_convolution,
     (_MS, "FusedConv"): lower_convolution,
+    (_MS, "QLinearConv"): lower_convolution,
     ("", "ConvTranspose"): lower_transpose,
     ("", "Gemm"): lower_dense,
+    (_MS, "FusedGemm"): lower_dense,
     (_MS, "QGemm"): lower_dense,
     ("", "MatMul"): lower_dense,
     ("", "MatMulInteger"): lower_dense,
@@ -69,6 +72,8 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "LSTM"): lower_lstm,
 }
 
+CHANNELS_LAST = "its channels are last; a layer is followed with channels first only"
+"""Reason of ONNX Runtime's operators with the attribute `channels_last`."""
 SHAPE_OPERATORS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Concat", "Transpose", "Pad")
 """Operators that are arithmetic on shapes where they make integers."""
 
@@ -97,16 +102,27 @@ class _Lowering:
         for node in self._graph.nodes:
             if not _complete(node) or node.index in self._absorbed or node.outputs[0] in self._derived:
                 continue
-            rule = LOWERINGS.get((node.domain, node.op_type), without_function)
-            shape_arithmetic = node.op_type in SHAPE_OPERATORS and self._graph.elem_type(node.outputs[0]) in INTEGERS
-            found = None if shape_arithmetic else rule(self._graph, node, self._assume)
-            if found is None and self._quantized and is_quantize(node, "QuantizeLinear"):
-                found = self._requantization(node)
+            found = self._lowered(node)
             if found is not None:
                 record = self._record(node, found)
                 if record.epilogue and record.verdict is not Verdict.REFUSED:
                     self._absorbed.update(each.index for each in record.epilogue.absorbed)
                 yield record
+
+    def _lowered(self, node: Node) -> Layer | Decision | None:
+        """What becomes of one node, before the numbers of a quantized model are looked at."""
+        rule = LOWERINGS.get((node.domain, node.op_type))
+        if rule is None:
+            found = without_function(self._graph, node, self._assume)
+            return self._requantization(node) if found is None and self._quantized else found
+        if node.op_type in SHAPE_OPERATORS and self._graph.elem_type(node.outputs[0]) in INTEGERS:
+            return None
+        if node.int("channels_last"):
+            return refused(Cause.ATTRIBUTE, CHANNELS_LAST)
+        behind = node.text(operator_of(node).epilogue)
+        if behind not in ("", *CLAMPS):
+            return refused(Cause.ATTRIBUTE, f"its activation is {behind}; CMSIS-NN's kernels end in a clamp")
+        return rule(self._graph, node, self._assume)
 
     def _record(self, node: Node, found: Layer | Decision) -> LoweredLayer:
         if isinstance(found, Decision):
@@ -141,7 +157,7 @@ class _Lowering:
 
     def _requantization(self, node: Node) -> Decision | None:
         """QuantizeLinear of what is quantized otherwise already: a change of scale, which is a layer."""
-        if weights_behind(self._graph, node.inputs[0]) is not None:
+        if not is_quantize(node, "QuantizeLinear") or weights_behind(self._graph, node.inputs[0]) is not None:
             return None
         before, after = of_input(self._graph, node, 0), of_result(self._graph, node)
         if before is None or after is None or before.equals(after):

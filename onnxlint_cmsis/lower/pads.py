@@ -14,10 +14,12 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
-from onnxlint_cmsis.lower.operands import CONVOLUTIONS, operands
+from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
 from onnxlint_cmsis.lower.spatial import Folded, wrong_lengths
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Form
 from onnxlint_cmsis.types import KernelCall, Size
 
 MAX_RANK = 4
@@ -119,7 +121,7 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
 
 
 def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
-    if (reader.domain, reader.op_type) not in CONVOLUTIONS:
+    if operator_of(reader).roles.form is not Form.CONVOLUTION:
         return False
     where = operands(reader.domain, reader.op_type)
     weights = graph.shape(reader.inputs[where.weights])

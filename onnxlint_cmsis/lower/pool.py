@@ -29,8 +29,6 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
         return UNDECIDED
     if len(shape) not in (3, 4):
         return refused(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
-    if node.int("channels_last"):
-        return refused(Cause.ATTRIBUTE, "its channels_last is set; ONNX's own operator has channels second")
     wrong = "" if _global(node) else wrong_lengths(node, len(shape) - 2, len(node.ints("kernel_shape")))
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)

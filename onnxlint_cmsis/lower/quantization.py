@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.operands import Quantized, parameters_of
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.operators.roles import Quantized
 
 _FOUR_BITS = frozenset({"int4", "uint4"})
 _EIGHT_BITS = frozenset({"int8", "uint8"})

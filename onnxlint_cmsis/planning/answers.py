@@ -9,7 +9,7 @@ from onnxlint_cmsis.checks.actions import REPAIR
 from onnxlint_cmsis.checks.hazard import HazardCheck
 from onnxlint_cmsis.checks.registry import CHECKS, Check
 from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -27,24 +27,22 @@ def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
 
     Only those that the policy acts on; one for each target.
     """
-    model = Model(found.view.graph, found.view.dimensions)
     for site in found.view.sites:
         if group.id in site.leaves:
-            yield from _of_site(found, group, site, model)
+            yield from _of_site(found, group, site)
 
 
 def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
     """Findings on errors and wrong results of the layers along a class, one for each target."""
-    model = Model(view.graph, view.dimensions)
     for site in view.sites:
         if group.id in site.leaves:
             for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
-                subject = Subject(model, site.layer, target, price.route)
+                subject = Subject(view.model, site.layer, target, price.route)
                 for check in (check for check in CHECKS if check.code in REPAIR.codes):
                     yield from check.run(subject)
 
 
-def _of_site(found: Survey, group: DimensionClass, site: Site, model: Model) -> Iterator[Finding]:
+def _of_site(found: Survey, group: DimensionClass, site: Site) -> Iterator[Finding]:
     sizes, rules = found.decision.sizes, POLICIES[found.options.policy].rules
     after = site.channels(sizes)
     held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})
@@ -52,7 +50,7 @@ def _of_site(found: Survey, group: DimensionClass, site: Site, model: Model) -> 
         return
     prices = (found.prices.of(site.layer.call), found.prices.at(site, held), found.prices.at(site, after))
     for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
-        subject = Subject(model, site.layer, target, present.route)
+        subject = Subject(found.view.model, site.layer, target, present.route)
         for check in (check for check in CHECKS if check.code in rules):
             for finding in check.run(subject):
                 if _there(check, finding, still.route) and not _there(check, finding, gone.route):

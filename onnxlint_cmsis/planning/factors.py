@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Model, Subject
+from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.planning.channel_axes import Site
@@ -51,11 +51,10 @@ def misses_in(view: View, prices: Prices) -> Misses:
 
     Checks on whose finding a fix may not act count only where they are satisfied now.
     """
-    model = Model(view.graph, view.dimensions)
     wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
     for site in view.sites:
         for place, (target, price) in enumerate(zip(prices.targets, prices.of(site.layer.call), strict=True)):
-            subject = Subject(model, site.layer, target, price.route)
+            subject = Subject(view.model, site.layer, target, price.route)
             wanted[site.layer.node.index, place] = tuple(
                 check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject, view.fixable)
             )

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.planning.decide import Decision, decide
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import Fixable, View, view_of
+from onnxlint_cmsis.planning.planning_input import View
 from onnxlint_cmsis.planning.price import Prices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from onnxlint_cmsis.analysis import Place
     from onnxlint_cmsis.dims.lanes import Lanes
-    from onnxlint_cmsis.dims.result import Dimensions
-    from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.types import Finding
-
-Read = Callable[[str], "NDArray[Any] | None"]
-"""Values of a stored constant, None where they cannot be read."""
-
-
-class Facts(NamedTuple):
-    """A model read and analysed, with prices on its targets."""
-
-    graph: Graph
-    """The model."""
-    lowered: Lowered
-    """Its layers."""
-    dimensions: Dimensions
-    """Its classes."""
-    prices: Prices
-    """Prices of layers, as they are and at other sizes."""
-    fixable: Fixable = lambda _finding: True
-    """Which findings on layers count."""
 
 
 class Survey(NamedTuple):
@@ -58,24 +36,14 @@ class Survey(NamedTuple):
 
 
 def survey(
-    facts: Facts,
-    options: FixOptions,
-    read: Read,
-    refused: Mapping[int, str],
-    disproved: Collection[tuple[str, int, int]] = (),
+    view: View, prices: Prices, options: FixOptions, refused: Mapping[int, str], disproved: Collection[Place] = ()
 ) -> Survey:
     """Look at a model and decide.
 
-    `read` gives the weights; `refused` names classes that must stay as they are; `disproved` are (tensor, axis, index)
-    that were seen to hold other values than the analysis says.
+    `refused` names classes that must stay as they are; `disproved` are places that were seen to hold other values than
+    the analysis says.
     """
-    graph, dimensions, prices = facts.graph, facts.dimensions, facts.prices
-    view = view_of(*facts)
-    lanes = None
-    if options.weights:
-        from onnxlint_cmsis.dims.lanes import analyse_lanes
-
-        lanes = analyse_lanes(graph, dimensions, read, disproved=disproved)
+    lanes = view.model.lanes(disproved) if options.weights else None
     decision = decide(view, prices, options, live_counts(lanes, options), refused)
     return Survey(view, prices, lanes, decision, options, dict(refused))
 

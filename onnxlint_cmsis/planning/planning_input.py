@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
@@ -32,12 +33,8 @@ FREE_WITH_CONSTANT = frozenset({"Add", "Div", "Max", "Min", "Mul", "Sub"})
 class View(NamedTuple):
     """One model on some targets."""
 
-    graph: Graph
+    model: ModelAnalysis
     """The model."""
-    lowered: Lowered
-    """Its layers."""
-    dimensions: Dimensions
-    """Its classes."""
     sites: tuple[Site, ...]
     """Layers whose channel counts are axes of classes."""
     others: tuple[Layer, ...]
@@ -47,20 +44,32 @@ class View(NamedTuple):
     fixable: Fixable
     """Which findings on layers count."""
 
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
+        return self.model.graph
 
-def view_of(
-    graph: Graph, lowered: Lowered, dimensions: Dimensions, prices: Prices, fixable: Fixable = lambda _finding: True
-) -> View:
+    @property
+    def lowered(self) -> Lowered:
+        """Its layers."""
+        return self.model.lowered
+
+    @property
+    def dimensions(self) -> Dimensions:
+        """Its classes."""
+        return self.model.dimensions
+
+
+def view_of(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> View:
     """What planning sees of a model."""
-    found = [(layer, site_of(layer, dimensions)) for layer in lowered.layers]
+    found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return View(graph, lowered, dimensions, sites, others, _blind(graph, lowered, dimensions, sites, prices), fixable)
+    return View(model, sites, others, _blind(model, sites, prices), fixable)
 
 
-def _blind(
-    graph: Graph, lowered: Lowered, dimensions: Dimensions, sites: tuple[Site, ...], prices: Prices
-) -> dict[int, str]:
+def _blind(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
+    graph, lowered, dimensions = model.graph, model.lowered, model.dimensions
     priced = {
         site.layer.node.index: set(site.leaves)
         for site in sites

@@ -17,6 +17,7 @@ from onnxlint_cmsis.types import KernelCall, Target
 
 Cost = Callable[[KernelCall, Target, Route], Prediction]
 """Predicted instructions of a call with its route on a target; also of many calls with the same route."""
+Routed = Callable[[KernelCall, Target], Route]
 
 LARGEST = 2**44
 """Elements of input or output times those of the filter, from which on a cost counts as unknown: no loop runs more
@@ -72,9 +73,10 @@ class Column(NamedTuple):
 class Prices:
     """Prices of layers, each worked out once."""
 
-    def __init__(self, targets: tuple[Target, ...], cost: Cost) -> None:
+    def __init__(self, targets: tuple[Target, ...], cost: Cost, routed: Routed = route) -> None:
+        """`routed` gives the route of a call on a target."""
         self.targets = targets
-        self._cost = cost
+        self._cost, self._routed = cost, routed
         self._known: dict[KernelCall, tuple[Price, ...]] = {}
         self._columns: dict[object, tuple[Column, ...]] = {}
 
@@ -89,7 +91,7 @@ class Prices:
         return self._known[call]
 
     def _price(self, call: KernelCall, target: Target) -> Price:
-        taken = route(call, target)
+        taken = self._routed(call, target)
         found = self._predicted(call, target, taken)
         return Price(taken, round(found.instructions) if found.known else None)
 

@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from test_fix_cli import contents, gaining, nothing, run, text
 
 from support import paths
+from support.fix_command import contents, run, text
+from support.fixable_models import gaining, nothing
 
 ROOT = paths.ROOT
 MODES = ((), ("--fix",), ("--fix-only",), ("--diff",), ("--fix", "--jobs", "2"))

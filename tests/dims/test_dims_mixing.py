@@ -6,33 +6,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.dims.rules import RULES, rule_for
+from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from support.dims_graphs import Builder, freedom, prove
-
-
-def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
-    return [str(lock) for lock in dimensions.locks(tensor, axis)]
-
-
-def stem(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:
-    build = Builder(opset)
-    return build, build.conv(build.input("x", 1, 3, 4, 4), 3, channels, name="stem")
-
-
-def dense(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:
-    """A model that starts with a dense layer `stem` of that many outputs."""
-    build = Builder(opset)
-    return build, build.op("Gemm", build.input("x", 2, 3), build.weights(3, channels), name="stem")
-
-
-def head(build: Builder, data: str, channels: int = 6) -> str:
-    return build.conv(data, channels, 2, name="head")
-
-
-def last(build: Builder, data: str, channels: int = 6) -> str:
-    return build.op("MatMul", data, build.weights(channels, 2), name="head")
+from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
+from support.dims_graphs import Builder, freedom, prove, reasons
+from support.stems import dense, head, last, stem
 
 
 @pytest.mark.parametrize(
@@ -251,8 +229,8 @@ def test_the_same_name_in_another_domain_is_another_operator() -> None:
     build.op("Conv", data, build.weights(2, 1, 1, 6), domain="qonnx.custom_op.channels_last", name="odd", out=["odd_0"])
     dimensions = build.analyse("odd_0")
     assert "operator Conv of domain qonnx.custom_op.channels_last is not known" in reasons(dimensions, "stem_0", 1)[0]
-    assert rule_for("qonnx.custom_op.channels_last", "Conv") is None
-    assert all(callable(rule) for table in RULES.values() for rule in table.values())
+    assert not operator_named("qonnx.custom_op.channels_last", "Conv").known
+    assert all(key == (operator.domain, operator.name) for key, operator in OPERATORS.items())
 
 
 def test_a_convolution_with_weights_computed_at_run_time_locks_what_it_sums_over() -> None:

@@ -10,55 +10,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.operators.registry import operator_named
 from onnxlint_cmsis.types import Freedom
-from support import paths
 from support.dims_graphs import Builder, check_results, check_shapes, freedom, labels, resize, run
-
-SHARED = paths.SHARED / "models"
-needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
-
-# Why a model cannot be run before and after: it does not run in ONNX Runtime at all, its layers are in a subgraph.
-NOT_RUN = {
-    "deeploy_mlperf_ic_requant.onnx": "operator RequantShift",
-    "deeploy_waveformer_1d.onnx": "operators of domain PACTOps",
-    "person_detect_int8_tflm.onnx": "a DequantizeLinear with an axis outside the rank",
-    "silero_vad_16k_op15.onnx": "layers inside If",
-}
-INPUT_SHAPES = {"ppocrv4_det.onnx": [1, 3, 64, 64], "yunet_n_dynamic.onnx": [1, 3, 64, 64]}
-
-
-def model_names() -> list[str]:
-    return sorted(path.name for path in SHARED.glob("*.onnx")) if SHARED.exists() else []
-
-
-def runnable(name: str) -> onnx.ModelProto:
-    """The model without what stands in the way of a good look: replaceable constants, and weights all alike."""
-    model = onnx.load(str(SHARED / name))
-    random = np.random.default_rng(0)
-    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    for node in [one for one in model.graph.node if one.op_type == "ConstantOfShape" and one.input[0] in shapes]:
-        weights = random.uniform(-0.1, 0.1, shapes[node.input[0]]).astype(np.float32)
-        model.graph.initializer.append(numpy_helper.from_array(weights, node.output[0]))
-        model.graph.node.remove(node)
-    names = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in names]
-    del model.graph.input[:]
-    model.graph.input.extend(inputs)
-    model.ir_version = max(model.ir_version, 8)
-    return model
-
-
-def feed(name: str, model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    random = np.random.default_rng(0)
-    fed = {}
-    for value in model.graph.input:
-        tensor = value.type.tensor_type
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-        shape = INPUT_SHAPES.get(name, [dim.dim_value or 1 for dim in tensor.shape.dim])
-        fed[value.name] = (random.uniform(-1, 1, shape) * (100 if dtype.kind in "iu" else 1)).astype(dtype)
-    return fed
+from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
 
 @needs_models
@@ -128,7 +84,7 @@ def test_the_index_names_no_operator_without_a_rule_that_could_have_one() -> Non
     locked = {"IntegerDiv", "IntegerMean", "iGELU"}
     for line in (SHARED / "INDEX.jsonl").read_text().splitlines():
         for op_type in json.loads(line)["op_histogram"]:
-            assert rule_for("", op_type) is not None or op_type in locked, op_type
+            assert operator_named("", op_type).known or op_type in locked, op_type
 
 
 def stem(channels: int = 6) -> tuple[Builder, str]:

@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
-from test_dims_mixing import head, reasons, stem
 
 from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.fills import WEIGHTS
 from onnxlint_cmsis.dims.new_lanes.curves import CURVES, curve
 from onnxlint_cmsis.dims.new_lanes.interval import Interval, NotFiniteError, as_stored
 from onnxlint_cmsis.dims.new_lanes.layers import LAYERS
 from onnxlint_cmsis.dims.new_lanes.operators import ROWS
 from onnxlint_cmsis.dims.new_lanes.pairs import PAIRS
 from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.dims.rules import rule_for
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from support.dims_graphs import Builder, freedom, prove
+from onnxlint_cmsis.operators.registry import operator_named
+from support.dims_graphs import Builder, freedom, prove, reasons
+from support.stems import head, stem
 
 
 def chain(*steps: tuple[str, float | None], channels: int = 6) -> tuple[Builder, str]:
@@ -218,8 +217,8 @@ def test_a_model_of_many_operators_between_two_layers() -> None:
 
 
 def test_every_row_belongs_to_an_operator_that_lets_classes_through() -> None:
-    assert all(rule_for(domain, name) for domain, name in ROWS if name not in ("FastGelu", "QuickGelu"))
-    assert LAYERS.keys() <= WEIGHTS.keys()
+    assert all(operator_named(domain, name).known for domain, name in ROWS if name not in ("FastGelu", "QuickGelu"))
+    assert all(operator_named(domain, name).roles.weights for domain, name in LAYERS)
 
 
 NUMBERS = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 0.5]), st.floats(-90, 90, width=32), st.floats(-2, 2, width=32))

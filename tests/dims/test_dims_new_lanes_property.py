@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
-from onnxlint_cmsis.fixers.resize import apply, refused
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.resize import apply
 from onnxlint_cmsis.types import Freedom
 from support.dims_graphs import Builder
 from support.fix_graphs import case
@@ -303,7 +305,7 @@ def outputs(model: onnx.ModelProto, feed: np.ndarray, level: str) -> list[np.nda
 @given(st.integers(0, 2**64 - 1), st.integers(1, 3))
 def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> None:
     one = case(RiskyModel(seed).model())
-    fixed = refused(one.model, one.graph, one.dimensions)
+    fixed = refused(one.graph, one.dimensions)
     free = [cls for cls in one.dimensions.classes if cls.freedom is not Freedom.LOCKED and cls.id not in fixed]
     plan = Plan({cls.id: (*range(cls.size), *[None] * more) for cls in free})
     try:

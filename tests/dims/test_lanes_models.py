@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_dims_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.lanes import analyse_lanes
 from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
+from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
 
 @needs_models

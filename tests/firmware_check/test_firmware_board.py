@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,35 +12,12 @@ import pytest
 
 import example_models as models
 from support import paths
+from support.firmware_runs import CORES, MISSING, broken_library, check, data, needs_firmware, running
 
 ROOT = paths.ROOT
-TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
-MISSING = [name for name in TOOLS if not shutil.which(name)]
 MISSING += [name for name in ("jinja2", "bakenn") if find_spec(name) is None]
-REQUIRED = os.environ.get("ONNXLINT_FIRMWARE") == "1"
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
-)
-
-CORES = ["--target", "cortex-m3", "--target", "cortex-m4", "--target", "cortex-m55"]
-
-
-def check(
-    *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
-        cwd=folder or ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-    )  # fmt: skip
-
-
-def data(*arguments: str, code: int = 0) -> dict:
-    """What it reports as JSON."""
-    done = check(*arguments, "--json", "-")
-    assert done.returncode == code, done.stdout + done.stderr
-    return json.loads(done.stdout)
+pytestmark = needs_firmware
 
 
 @pytest.mark.parametrize(
@@ -187,30 +161,6 @@ def test_firmware_that_hangs_or_faults_is_reported_in_one_line(body: str, said: 
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not running(str(tmp_path))
-
-
-def running(word: str) -> list[str]:
-    """Command lines of processes that name something, where the system lists them."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it may end between listing and reading
-            found.append(path.read_bytes().decode(errors="replace"))
-    return [line for line in found if word in line]
-
-
-def broken_library(folder: Path, body: str) -> Path:
-    """A copy of the library whose arm_convolve_s8 begins with other code."""
-    spec = find_spec("bakenn")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    source = Path(spec.submodule_search_locations[0]) / "backend" / "cmsis_nn" / "vendor" / "cmsis_nn"
-    library = folder / "library"
-    shutil.copytree(source, library)
-    path = library / "Source" / "ConvolutionFunctions" / "arm_convolve_s8.c"
-    text = path.read_text(encoding="utf-8")
-    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
-    path.write_text(text[:place] + body + text[place:], encoding="utf-8")
-    return library
 
 
 def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:

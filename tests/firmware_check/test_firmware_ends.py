@@ -12,13 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_firmware_board import MISSING, REQUIRED, ROOT, broken_library, check, running
 
 import example_models as models
+from support import paths
+from support.firmware_runs import broken_library, check, needs_firmware, running
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
-)
+pytestmark = needs_firmware
 
 ENDLESS = 'for (;;) { __asm__ volatile(""); }'
 
@@ -37,7 +36,7 @@ def test_nothing_is_left_running_after_a_signal(name: str, tmp_path: Path) -> No
     library = broken_library(tmp_path, ENDLESS)
     process = subprocess.Popen(
         [sys.executable, "-m", "firmware_check", one_layer(tmp_path), "--cmsis-nn", str(library)],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        cwd=paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert waited(lambda: bool(emulators(tmp_path)))
@@ -66,7 +65,7 @@ def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -
     files = [str(tmp_path / file) for file in ("images", "labels")]
     process = subprocess.Popen(
         [sys.executable, "scripts/mnist_firmware.py", model, *files, "--images", "20", "--cmsis-nn", str(library)],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
+        cwd=paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": str(folder)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert waited(lambda: bool(emulators(folder)))

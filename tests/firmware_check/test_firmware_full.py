@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import helper
-from test_firmware_board import CORES, MISSING, data
-from test_firmware_releases import every_form
 
 import example_models as models
 from firmware_check.library import Library, open_library
 from support import firmware_models as more
+from support.firmware_models import every_form
+from support.firmware_runs import CORES, MISSING, data
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
 pytestmark = [

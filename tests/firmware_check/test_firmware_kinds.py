@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from test_firmware_board import MISSING, REQUIRED, check, data
-from test_firmware_releases import CONV, POOL, RELEASES, SCALES, Stub, write_headers
 
 import example_models as models
 from firmware_check.arena import plan
@@ -19,10 +17,10 @@ from firmware_check.emit import HERE, model_source
 from firmware_check.opening import Options, open_model
 from support import firmware_models as more
 from support import paths
+from support.firmware_runs import check, data, needs_firmware
+from support.firmware_signatures import CONV, POOL, RELEASES, SCALES, Stub, write_headers
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
-)
+pytestmark = needs_firmware
 
 
 def right(found: dict) -> dict:

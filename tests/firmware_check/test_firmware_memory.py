@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_firmware_board import MISSING, REQUIRED, check, data
 
 import example_models as models
 from onnxlint_cmsis.cmsis_nn.parameters import Parameters, parameters
 from onnxlint_cmsis.types import Dims, Isa, KernelCall, Target
 from support import firmware_models as more
+from support.firmware_runs import MISSING, REQUIRED, check, data
 
 on_the_device = pytest.mark.skipif(
     bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"

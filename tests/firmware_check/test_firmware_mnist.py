@@ -7,18 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from test_firmware_board import MISSING, REQUIRED
 
 from support import paths
+from support.firmware_runs import needs_firmware
 
 ROOT = paths.ROOT
 SHARED = ROOT.parent / "shared"
 MODEL = SHARED / "models" / "mnist_cntk_op8.onnx"
 
 pytestmark = [
-    pytest.mark.skipif(
-        bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
-    ),
+    needs_firmware,
     pytest.mark.skipif(not MODEL.is_file(), reason="needs MNIST in a folder `shared` beside the project"),
 ]
 

@@ -19,6 +19,7 @@ from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.reading.views import lies_in, reshaped, transposed
 from firmware_check.reading.weighted import reordered_columns
 from firmware_check.run import Call
+from support.firmware_signatures import EverythingLibrary
 
 REAL = Quantization(0.5, 3)
 
@@ -186,20 +187,6 @@ def test_a_function_that_both_sources_of_the_trace_saw_counts_once() -> None:
     ]  # fmt: skip
     assert found.chain == ("arm_depthwise_conv_s8",)
     assert found.effective == "depthwise_conv_s8_generic"
-
-
-class EverythingLibrary:
-    """A library of a release that has every function."""
-
-    def __init__(self, release: str) -> None:
-        self.release = release
-        self._known = Library(Path(), release, (), "")
-
-    def since(self, release: str) -> bool:
-        return self._known.since(release)
-
-    def has(self, function: str) -> bool:
-        return bool(function)
 
 
 @pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "6.0.0", "7.0.0", "main"])

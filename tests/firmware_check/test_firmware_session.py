@@ -10,14 +10,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-from test_firmware_board import MISSING, REQUIRED, check, data
 
 import example_models as models
 from support import firmware_models as more
+from support.firmware_runs import check, data, needs_firmware
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
-)
+pytestmark = needs_firmware
 
 KEPT = {"model.c", "firmware.h", "reference.h", "link.ld", "model.elf", "model.map"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
 
 import numpy as np
@@ -14,49 +13,13 @@ import pytest
 
 from support import paths
 from support.dims_graphs import Builder
+from support.fix_command import contents, run, text
+from support.fixable_models import dead, gaining, nothing, row
 
 ROOT = paths.ROOT
 sys.path.insert(0, str(ROOT / "examples"))
 
 from inverted_residual import inverted_residual  # noqa: E402
-
-
-def run(folder, *argv, data=None):
-    """The program in a folder, without configuration."""
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", "--isolated", *argv],
-        cwd=folder, check=False, capture_output=True, input=data, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-
-
-def text(done):
-    return done.stdout.decode()
-
-
-def gaining():
-    """Depthwise multiplier 3 between 1x1 convolutions: 4 costs far less on every CPU."""
-    build = Builder()
-    value = build.conv(build.input("x", 1, 4, 8, 8), 4, 5, name="conv0")
-    weights = build.weights(15, 1, 3, 3)
-    value = build.op("Conv", value, weights, name="depthwise", kernel_shape=[3, 3], group=5)
-    return build.model(build.conv(value, 15, 2, name="conv1")).SerializeToString()
-
-
-def dead():
-    """Eight of twenty channels have no weights and no bias."""
-    build = Builder()
-    weights = build.random.uniform(-1, 1, (20, 4, 1, 1)).astype(np.float32)
-    weights[5:13] = 0
-    bias = np.zeros(20, np.float32)
-    value = build.op("Conv", build.input("x", 1, 4, 8, 8), build.const(weights), build.const(bias), name="conv0")
-    return build.model(build.conv(build.op("Relu", value), 20, 8, name="conv1")).SerializeToString()
-
-
-def nothing():
-    """Sizes that are best already."""
-    build = Builder()
-    value = build.conv(build.input("x", 1, 4, 8, 8), 4, 16, name="conv0")
-    return build.model(build.conv(value, 16, 4, name="conv1")).SerializeToString()
 
 
 @pytest.fixture
@@ -65,10 +28,6 @@ def folder(tmp_path):
         (tmp_path / f"{name}.onnx").write_bytes(made())
     (tmp_path / "broken.onnx").write_bytes(gaining()[:-7])
     return tmp_path
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_diff_shows_the_plan_touches_nothing_and_exits_with_1(folder):
@@ -128,18 +87,6 @@ def test_float_biases_take_constants_up_only_if_allowed(folder):
     done = run(folder, "--fix-only", "--unsafe-fixes", "--target", "cortex-m4", "folded.onnx")
     assert "class    20 -> 17 cut (3 constant of 20)" in text(done)
     assert list(onnx.load(folder / "folded.onnx").graph.initializer[1].dims) == [17, 4, 1, 1]
-
-
-def row(elem_type):
-    """A 1x5 layer of stride 2 right behind an input of four channels, wrong on Cortex-M55; float or int8 input."""
-    build = Builder()
-    data = build.input("x", 1, 4, 1, 32, elem_type=elem_type)
-    if elem_type != onnx.TensorProto.FLOAT:
-        scale, zero = build.const(0.1, np.float32), build.const(3, np.int8)
-        data = build.op("DequantizeLinear", data, scale, zero)
-    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
-    value = build.op("Conv", data, build.weights(8, 4, 1, 5), build.weights(8), name="row", **shape)
-    return build.model(value)
 
 
 @pytest.mark.parametrize("elem_type", [onnx.TensorProto.FLOAT, onnx.TensorProto.INT8])

@@ -7,10 +7,12 @@ import json
 import numpy as np
 import onnx
 import pytest
-from test_fix_cli import dead, gaining, nothing, row, run, text
-from test_fix_rules import M55, changes, hazardous
 
 from support.dims_graphs import Builder
+from support.fix_command import changes, run, text
+from support.fixable_models import dead, gaining, hazardous, nothing, row
+
+M55 = ("--target", "cortex-m55")
 
 M4 = ("--target", "cortex-m4")
 LEFT = "left as it is: "
@@ -101,27 +103,13 @@ def test_the_configuration_file_says_it_too_and_show_settings_tells_where(folder
     options = [("--unfixable", "CNN201"), ("--fixable", "CNN202"), ()]
     found = [changes_with(folder, *argv, *option) for option in options]
     assert found == [[], [(20, 12)], [(3, 4)]]
-    shown = text(run_with(folder, "--show-settings", *argv, "both.onnx"))
+    shown = text(run(folder, "--show-settings", *argv, "both.onnx", isolated=False))
     assert 'unfixable = ["CNN202"]  # pyproject.toml' in shown
     assert 'fixable = ["CNN"]  # default' in shown
 
 
-def run_with(folder, *argv):
-    """The program with a configuration file."""
-    import os
-    import subprocess
-    import sys
-
-    from test_fix_cli import ROOT
-
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", *argv], cwd=folder, check=False, capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-
-
 def changes_with(folder, *argv):
-    done = run_with(folder, "--diff", "--output-format", "json", *argv, "both.onnx")
+    done = run(folder, "--diff", "--output-format", "json", *argv, "both.onnx", isolated=False)
     return [(one["have"], one["want"]) for one in json.loads(text(done))["files"][0]["fix"]["classes"]]
 
 
@@ -186,7 +174,7 @@ def test_a_baseline_that_cannot_be_read_ends_the_run_before_a_file_is_touched(fo
 def test_an_entry_of_the_configuration_keeps_a_class_and_is_used(folder):
     (folder / "c.toml").write_text('targets = ["cortex-m4"]\nsuppress = [{rule = "CNN202", node = "conv0"}]\n')
     assert changes_with(folder, "--config", "c.toml") == [(3, 4)]
-    done = run_with(folder, "--fix", "--config", "c.toml", "both.onnx")
+    done = run(folder, "--fix", "--config", "c.toml", "both.onnx", isolated=False)
     assert done.returncode == 0, text(done)
     assert "CNN090" not in text(done)
 

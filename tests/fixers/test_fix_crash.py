@@ -10,17 +10,17 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from test_fix_harm import head, wide_stem
 
 from onnxlint_cmsis.commands.workers import Ended, team
 from support import paths
 from support.dims_graphs import Builder
+from support.fix_command import run, text
+from support.fixable_models import head, wide_stem
 
 ROOT = paths.ROOT
 ALIGN = ("--fix-policy", "align", "--target", "cortex-m4")
 STAND_IN = """
 import importlib, os, sys
-from support import paths
 sys.path.remove(os.path.dirname(os.path.dirname(__file__)))
 del sys.modules["onnxruntime"]
 real = importlib.import_module("onnxruntime")
@@ -35,14 +35,6 @@ real.InferenceSession = ending
 CANNOT = "nothing is proven: its process ended with exit code"
 if os.name == "posix":
     CANNOT = "nothing can be proven: ONNX Runtime ended its process with SIGABRT"
-
-
-def run(folder, *argv, path=()):
-    places = os.pathsep.join(map(str, (*path, ROOT)))
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", "--isolated", *argv],
-        cwd=folder, check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places}, timeout=120,
-    )  # fmt: skip
 
 
 def written(path, model):
@@ -80,9 +72,9 @@ def test_a_model_that_ends_the_process_is_left_with_its_findings_and_all_others_
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     done = run(folder, "--fix", "--jobs", jobs, "--output-format", "concise", *ALIGN, ".", path=[stand_in])
     assert done.returncode == 2, done.stderr
-    assert "internal error" not in done.stderr
-    assert [name for name in "abcd" if f"{name}.onnx: not fixed: {CANNOT}" in done.stdout] == ["b", "c"]
-    assert [name for name in "abcd" if f"{name}.onnx: CNN201" in done.stdout] == ["b", "c"]
+    assert b"internal error" not in done.stderr
+    assert [name for name in "abcd" if f"{name}.onnx: not fixed: {CANNOT}" in text(done)] == ["b", "c"]
+    assert [name for name in "abcd" if f"{name}.onnx: CNN201" in text(done)] == ["b", "c"]
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert sorted(name for name in after if after[name] != before[name]) == ["a.onnx", "d.onnx"]
     assert after.keys() == before.keys()
@@ -92,9 +84,9 @@ def test_a_model_that_ends_the_process_is_left_with_its_findings_and_all_others_
 def test_a_model_that_ends_the_process_is_told_where_findings_are_not_asked_for(folder, stand_in, mode):
     done = run(folder, mode, *ALIGN, "b.onnx", "d.onnx", path=[stand_in])
     assert done.returncode == 2, done.stderr
-    assert f"b.onnx: not fixed: {CANNOT}" in done.stdout
-    assert "1 of 2 files" in done.stdout
-    assert "CNN201" not in done.stdout
+    assert f"b.onnx: not fixed: {CANNOT}" in text(done)
+    assert "1 of 2 files" in text(done)
+    assert "CNN201" not in text(done)
 
 
 def captured_twice():
@@ -123,10 +115,10 @@ def test_a_slice_behind_dequantizelinear_that_branches_read_ends_no_run(tmp_path
     ends = subprocess.run([sys.executable, "-c", ort, "a.onnx"], cwd=tmp_path, check=False, capture_output=True)
     done = run(tmp_path, "--fix", *ALIGN, "a.onnx", "b.onnx")
     assert (tmp_path / "b.onnx").read_bytes() != other
-    assert "No findings in" not in done.stdout
+    assert "No findings in" not in text(done)
     if ends.returncode < 0:
         assert done.returncode == 2, done.stderr
-        assert f"a.onnx: not fixed: {CANNOT}" in done.stdout
+        assert f"a.onnx: not fixed: {CANNOT}" in text(done)
         assert (tmp_path / "a.onnx").read_bytes() == data
 
 

@@ -14,34 +14,17 @@ import pytest
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.state import request_of
+from onnxlint_cmsis.fixers.request import fix_request
 from support import paths
 from support.dims_graphs import Builder
+from support.fix_command import run
+from support.fixable_models import const, head, wide_stem
 
 ROOT = paths.ROOT
 
 
-def const(build, *shape):
-    return build.const(build.random.uniform(-1, 1, shape), np.float32)
-
-
 def fixed(model, **settings):
-    return fix_model("test.onnx", model.SerializeToString(), request_of(make_settings(**settings)))
-
-
-def wide_stem(build):
-    return build.op("Conv", build.input("x", 1, 4, 8, 8), const(build, 6, 4, 1, 1), name="stem")
-
-
-def head(build, value):
-    return build.op("Conv", value, const(build, 3, 6, 1, 1), name="head")
-
-
-def run(folder, *argv):
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", "--isolated", *argv],
-        cwd=folder, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=60,
-    )  # fmt: skip
+    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**settings)))
 
 
 def test_a_class_whose_new_lanes_become_nan_is_locked_and_others_are_fixed():

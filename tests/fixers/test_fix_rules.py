@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import onnx
 import pytest
-from test_fix_cli import gaining, row, run, text
 
 from support.dims_graphs import Builder
+from support.fix_command import changes, run, text
+from support.fixable_models import gaining, hazardous, row
 
 M55 = ("--target", "cortex-m55")
 
@@ -18,28 +17,11 @@ def missed():
     return gaining()
 
 
-def hazardous():
-    """A 1x5 layer of stride 2 behind four channels that may change: wrong on Cortex-M55 (CNN302)."""
-    build = Builder()
-    value = build.conv(build.input("x", 1, 4, 1, 32), 4, 4, name="before")
-    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
-    return build.model(build.op("Conv", value, build.weights(8, 4, 1, 5), name="row", **shape)).SerializeToString()
-
-
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "missed.onnx").write_bytes(missed())
     (tmp_path / "wrong.onnx").write_bytes(hazardous())
     return tmp_path
-
-
-def changes(folder, model, *argv):
-    """Sizes before and after of the classes that --diff would change."""
-    done = run(folder, "--diff", "--output-format", "json", *argv, model)
-    assert done.returncode in (0, 1), done.stderr
-    (file,) = json.loads(text(done))["files"]
-    assert file["fix"]["changed"] is (done.returncode == 1)
-    return [(one["have"], one["want"]) for one in file["fix"]["classes"]]
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.planning.decide import decide
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.plan_options import FixOptions
@@ -19,6 +18,7 @@ from onnxlint_cmsis.planning.planning_input import view_of
 from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Dims
+from support.conv_chains import chain
 from support.dims_graphs import Builder
 
 M4, M55 = (parse_target(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-m55"))
@@ -49,22 +49,12 @@ def predictions(cost, calls, target):
 def looked_at(build, *outputs, cost=blocks, targets=(M4,)):
     graph = build.graph(*outputs)
     prices = Prices(tuple(targets), lambda call, target, _route: predictions(cost, call, target))
-    return view_of(graph, lower(graph, "s8"), analyse(graph), prices), prices
+    return view_of(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
 
 
 def decided(build, *outputs, cost=blocks, targets=(M4,), live=None, refused=None, **options):
     view, prices = looked_at(build, *outputs, cost=cost, targets=targets)
     return decide(view, prices, FixOptions(**options), live or {}, refused or {})
-
-
-def chain(*widths, size=8, kernel=1):
-    """1x1 convolutions, widths from the input's to the output's."""
-    build = Builder()
-    value = build.input("x", 1, widths[0], size, size)
-    for place, (have, want) in enumerate(pairwise(widths)):
-        value = build.conv(value, have, want, kernel=kernel, name=f"conv{place}")
-        value = build.op("Relu", value)
-    return build, value
 
 
 def sizes_of(build, output, decision):

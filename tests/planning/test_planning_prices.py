@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_planning_decide import chain
 
 from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.lower import lower
 from onnxlint_cmsis.planning.decide import decide
 from onnxlint_cmsis.planning.factors import factors_of, no_misses
 from onnxlint_cmsis.planning.plan_options import FixOptions
@@ -23,6 +21,7 @@ from onnxlint_cmsis.planning.planning_input import view_of
 from onnxlint_cmsis.planning.price import LARGEST, Prices
 from onnxlint_cmsis.planning.problem import Problem
 from support import paths
+from support.conv_chains import chain
 from support.fix_random import models
 
 MODELS = paths.SHARED / "models"
@@ -31,7 +30,7 @@ TARGETS = tuple(parse_target(name, "7.0.0", "gcc") for name in ("cortex-m0", "co
 
 def seen(graph, targets=TARGETS):
     prices = Prices(targets, predicted)
-    return view_of(graph, lower(graph, "s8"), analyse(graph), prices), prices
+    return view_of(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
 
 
 def way(taken):

@@ -153,3 +153,32 @@ def branches(folder: Path) -> str:
     ]
     weights = models.with_biases({"w0": models.filters(4, 3, 3, 3), "w1": models.filters(5, 12, 1, 1)})
     return models.save(folder, "branches", nodes, ([1, 3, 6, 6], [1, 3, 3, 7]), {**weights, "p": models.filters(5, 7)})
+
+
+def every_form(folder: Path) -> str:
+    """A float model whose layers take every form that has a call."""
+    nodes = [
+        models.conv("x", "w0", "c0", pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["c0"], ["m"], name="max", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Pad", ["m", "pads"], ["p"], name="pad", mode="constant"),
+        models.conv("m", "d0", "c1", pads=[2, 2, 2, 2], group=4),
+        helper.make_node("Add", ["p", "c1"], ["a"], name="add"),
+        helper.make_node("Mul", ["a", "c1"], ["b"], name="mul"),
+        helper.make_node("ConvTranspose", ["b", "t0", "t0_b"], ["u"], name="up", strides=[2, 2]),
+        helper.make_node("GlobalAveragePool", ["u"], ["g"], name="avg"),
+        helper.make_node("Flatten", ["g"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "w9", "w9_b"], ["l"], name="dense", transB=1),
+        helper.make_node("Softmax", ["l"], ["y"], name="softmax"),
+    ]
+    weights = models.with_biases(
+        {"w0": models.filters(4, 3, 3, 3), "d0": models.filters(4, 1, 3, 3), "t0": models.filters(4, 4, 2, 2),
+         "w9": models.filters(5, 4)}
+    )  # fmt: skip
+    path = models.save(folder, "forms", nodes, ([1, 3, 6, 6], [1, 5]), weights)
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, 1, 1, 0, 0, 1, 1]), "pads"))
+    onnx.save(model, path)
+    return path

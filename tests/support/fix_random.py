@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-import test_dims_property
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.resize import refused
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.refusals import refused
 from onnxlint_cmsis.types import Freedom
-from support import lanes_random
+from support import lanes_random, random_models
 from support.lanes_checks import Analysed, analysed
 
 
@@ -148,7 +147,7 @@ def models(draw: st.DrawFn) -> onnx.ModelProto:
         layer_chains(),
         layer_chains(),
         lanes_random.random_models(),
-        test_dims_property.random_models(),
+        random_models.random_models(),
     )
     model, _ = draw(st.one_of(*kinds))
     if draw(st.booleans()):
@@ -166,7 +165,7 @@ def planned(draw: st.DrawFn, unsafe: bool = False) -> Planned:
     one = analysed(draw(models()))
     kept: dict[int, tuple[int | None, ...]] = {}
     removed: dict[int, list[int]] = {}
-    fixed = refused(one.model, one.graph, one.dimensions)
+    fixed = refused(one.graph, one.dimensions)
     for found in one.dimensions.classes:
         if found.freedom is Freedom.LOCKED or found.id in fixed:
             continue

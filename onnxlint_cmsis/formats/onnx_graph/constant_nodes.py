@@ -48,7 +48,7 @@ def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overrid
     if not sane(shape):
         return None
     reader = Reader(lambda: _dense(document, sparse, shape))
-    return Constant(key, elem_name(sparse.values.data_type), shape, reader, overridable)
+    return Constant(key, elem_name(sparse.values.data_type), shape, reader, overridable, editable=False)
 
 
 def from_node(
@@ -83,25 +83,30 @@ LIST_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Sequence[Number]]]] 
 
 def _constant_node(document: Document, node: NodeProto, key: str) -> Constant | None:
     """A Constant node's value, in any of the forms its attribute may have."""
+    alone = len(node.attribute) == 1
     for attribute in node.attribute:
         if attribute.name == "value" and attribute.HasField("t"):
-            return from_tensor(document, key, attribute.t)
+            constant = from_tensor(document, key, attribute.t)
+            return constant and constant._replace(editable=alone)
         if attribute.name == "sparse_value" and attribute.HasField("sparse_tensor"):
             return from_sparse(document, key, attribute.sparse_tensor)
         if attribute.name in SINGLE_FORMS:
             elem_type, read = SINGLE_FORMS[attribute.name]
-            return _known(key, elem_type, (), (read(attribute),))
+            return _known(key, elem_type, (), (read(attribute),), editable=False)
         if attribute.name in LIST_FORMS:
             elem_type, read_all = LIST_FORMS[attribute.name]
-            return _known(key, elem_type, (len(read_all(attribute)),), tuple(read_all(attribute)))
+            values = tuple(read_all(attribute))
+            return _known(key, elem_type, (len(values),), values, editable=alone and bool(values))
         if attribute.name in ("value_string", "value_strings"):
             shape = () if attribute.name == "value_string" else (len(attribute.strings),)
-            return _known(key, "string", shape, None)
+            return _known(key, "string", shape, None, editable=False)
     return None
 
 
-def _known(key: str, elem_type: str, shape: tuple[int, ...], values: tuple[Number, ...] | None) -> Constant:
-    return Constant(key, elem_type, shape, lambda: values)
+def _known(
+    key: str, elem_type: str, shape: tuple[int, ...], values: tuple[Number, ...] | None, *, editable: bool
+) -> Constant:
+    return Constant(key, elem_type, shape, lambda: values, editable=editable)
 
 
 def _constant_of_shape(document: Document, node: NodeProto, key: str, source: Constant) -> Constant | None:

@@ -85,6 +85,7 @@ class Flattener:
             (*document.problems, *self.problems),
             {p.key: p.value for p in document.model.metadata_props},
             self.node_metadata,
+            self.expanded,
         )
 
     def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:

@@ -1,0 +1,112 @@
+"""One model analysed: graph, kernel calls, dimension classes, routes and lanes, each computed once, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.lower import Layer, Lowered, lower
+from onnxlint_cmsis.types import KernelCall, Size, Target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.dims.lanes import Lanes
+    from onnxlint_cmsis.dims.result import Dimensions
+    from onnxlint_cmsis.graph.model import Graph
+
+Place = tuple[str, int, int]
+"""Tensor, axis, index."""
+
+
+class AnalysisSettings(NamedTuple):
+    """What a model is analysed for."""
+
+    targets: tuple[Target, ...]
+    """CPUs with release and compiler."""
+    assume: str = "s8"
+    """`s8`, `s16` or `s4`: what a layer that computes in float becomes."""
+    one_channel: str = "convolution"
+    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
+    input_shapes: Mapping[str, tuple[Size, ...]] = {}
+    """Sizes of inputs by name, None for one that stays symbolic."""
+
+
+class ModelAnalysis:
+    """What follows from the bytes of one model for some targets.
+
+    The graph is read at once. Everything else is worked out when first asked for, and kept.
+    """
+
+    def __init__(
+        self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None
+    ) -> None:
+        """Read the file, or `data` in its place, unless `graph` is what it reads as. Raises ModelError."""
+        self.path = path
+        """File as the user named it."""
+        self.settings = settings
+        """What it is analysed for."""
+        self.graph: Graph = graph or load(path, input_shapes=settings.input_shapes, data=data)
+        """Nodes, tensors and constants."""
+        self._data = data
+        self._routes: dict[tuple[KernelCall, Target], Route] = {}
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """Layers as kernel calls, and the nodes that are none."""
+        return lower(self.graph, self.settings.assume, self.settings.one_channel)
+
+    @cached_property
+    def dimensions(self) -> Dimensions:
+        """Classes of channel counts that move together."""
+        from onnxlint_cmsis.dims.classes import analyse
+
+        return analyse(self.graph)
+
+    def route(self, call: KernelCall, target: Target) -> Route:
+        """Kernel that a call takes on a target, also for a call that no layer makes now."""
+        found = self._routes.get((call, target))
+        if found is None:
+            found = self._routes[call, target] = route(call, target)
+        return found
+
+    def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
+        """Each target with the route of a layer there."""
+        return tuple((target, self.route(layer.call, target)) for target in self.settings.targets)
+
+    @cached_property
+    def data(self) -> bytes:
+        """Bytes of the model, without its external data. Raises OSError."""
+        return Path(self.path).read_bytes() if self._data is None else self._data
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model, without reading them. Raises OSError."""
+        return Path(self.path).stat().st_size if self._data is None else len(self._data)
+
+    @cached_property
+    def read(self) -> Callable[[str], NDArray[Any] | None]:
+        """Values of a stored constant by its key, None where they cannot be read."""
+        from onnxlint_cmsis.formats.onnx_graph.arrays import reader
+
+        return reader(self.data, self.path)
+
+    def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
+        """Lanes of every class: constant, unread or live. Reads weights.
+
+        `disproved` are places that were seen to hold other values than the analysis says; they count as live.
+        """
+        return self._lanes if not disproved else self._lanes_without(disproved)
+
+    @cached_property
+    def _lanes(self) -> Lanes:
+        return self._lanes_without(())
+
+    def _lanes_without(self, disproved: Collection[Place]) -> Lanes:
+        from onnxlint_cmsis.dims.lanes import analyse_lanes
+
+        return analyse_lanes(self.graph, self.dimensions, self.read, disproved=disproved)

@@ -1,0 +1,163 @@
+"""One table of a flatbuffer, its fields read by the schema's names."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from onnxlint_cmsis.formats.tflite.flat_file import TABLE_COST, FlatFile, Span, damaged
+from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
+from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, Field, fields
+
+SCALARS: dict[str, tuple[str, int]] = {
+    "bool": ("?", 1),
+    "byte": ("b", 1),
+    "ubyte": ("B", 1),
+    "ushort": ("H", 2),
+    "int": ("i", 4),
+    "uint": ("I", 4),
+    "long": ("q", 8),
+    "ulong": ("Q", 8),
+    "float": ("f", 4),
+    "BuiltinOperator": ("i", 4),
+    "StablehloPrecisionConfig": ("I", 4),
+    "StablehloComparisonDirection": ("I", 4),
+    "StablehloComparisonType": ("I", 4),
+    **dict.fromkeys(("TensorType", "Padding", "ActivationFunctionType", "CustomOptionsFormat"), ("b", 1)),
+    **dict.fromkeys(("LSHProjectionType", "MirrorPadMode", "CombinerType", "RngAlgorithm"), ("b", 1)),
+    **dict.fromkeys(("FullyConnectedOptionsWeightsFormat", "LSTMKernelType"), ("b", 1)),
+}
+"""Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
+
+Value = int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+"""What a field of numbers, names or text holds."""
+
+
+class Table(NamedTuple):
+    """One table of the file, with the schema's name of what it is."""
+
+    file: FlatFile
+    """The file."""
+    kind: str
+    """Name in the schema."""
+    span: Span
+    """Its own bytes, without those it refers to."""
+    vtable: Span
+    """Bytes of its vtable."""
+
+    def value(self, name: str) -> Value:
+        """A number, string or vector of numbers; enumerations by name, by number where unknown."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        if field.type == "string":
+            return _text(self.file, position)
+        if field.type.startswith("["):
+            return _numbers(self.file, position, field.type[1:-1])
+        return _scalar(self.file, position, field)
+
+    def number(self, name: str) -> int:
+        """A whole number; an enumeration's number, not its name."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        return int(self.file.number(*SCALARS[field.type], position) if position else field.default)
+
+    def text(self, name: str) -> str:
+        """A string or the name of an enumeration's value."""
+        return str(self.value(name))
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """A vector of whole numbers; empty where there is none."""
+        value = self.value(name)
+        return tuple(int(v) for v in value) if isinstance(value, tuple) else ()
+
+    def floats(self, name: str) -> tuple[float, ...]:
+        """A vector of numbers; empty where there is none."""
+        value = self.value(name)
+        return tuple(float(v) for v in value) if isinstance(value, tuple) else ()
+
+    def has(self, name: str) -> bool:
+        """Whether the file gives the field."""
+        return self._position(fields(self.kind)[name].slot) != 0
+
+    def table(self, name: str) -> Table | None:
+        """A table that the field refers to; None where there is none, or a union holds nothing known."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        kind = self.union(name) if field.type in UNIONS else field.type
+        return table_at(self.file, kind, self.file.follow(position)) if position and kind in TABLES else None
+
+    def union(self, name: str) -> str:
+        """Name of the table that a union holds, `NONE` for nothing, its number where unknown."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot - 1)
+        number = int(self.file.number("B", 1, position)) if position else 0
+        names = UNIONS[field.type]
+        return names[number] if number < len(names) else str(number)
+
+    def tables(self, name: str) -> tuple[Table, ...]:
+        """Tables of a vector, in order."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        if not position:
+            return ()
+        first, count = self.file.vector(self.file.follow(position), 4)
+        self.file.spend(TABLE_COST * count)
+        starts = (self.file.follow(first + 4 * index) for index in range(count))
+        return tuple(table_at(self.file, field.type[1:-1], start) for start in starts)
+
+    def bytes_of(self, name: str) -> Span:
+        """Where the bytes of a vector lie; they are not read."""
+        position = self._position(fields(self.kind)[name].slot)
+        return self.file.vector(self.file.follow(position), 1) if position else Span(0, 0)
+
+    def _position(self, slot: int) -> int:
+        """Where a field's value lies; 0 where the file leaves the field out."""
+        entry = 4 + 2 * slot
+        if entry + 2 > self.vtable.length:
+            return 0
+        offset = int(self.file.number("H", 2, self.vtable.offset + entry))
+        return self.span.offset + offset if offset else 0
+
+
+def table_at(file: FlatFile, kind: str, position: int) -> Table:
+    """The table that starts at `position`."""
+    vtable = position - int(file.number("i", 4, position))
+    length, size = int(file.number("H", 2, vtable)), int(file.number("H", 2, vtable + 2))
+    if length < 4 or vtable + length > file.size or position + size > file.size:
+        raise damaged(f"the table at byte {position} ({kind}) has a description that leads out of the file")
+    return Table(file, kind, Span(position, size), Span(vtable, length))
+
+
+def _scalar(file: FlatFile, position: int, field: Field) -> Value:
+    number = file.number(*SCALARS[field.type], position) if position else field.default
+    if field.type == "float":
+        return number
+    if field.type == "bool":
+        return bool(number)
+    return _name(field.type, int(number))
+
+
+def _name(kind: str, number: int) -> int | str:
+    """A number, as a name where its type is an enumeration that has one."""
+    names = ENUMS.get(kind)
+    if names is None:
+        return number
+    return names[number] if 0 <= number < len(names) else f"{kind}({number})"
+
+
+def _numbers(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
+    if not position:
+        return ()
+    letter, width = SCALARS[kind]
+    first, count = file.vector(file.follow(position), width)
+    file.spend(count * width)
+    numbers: tuple[int, ...] = struct.unpack_from(f"<{count}{letter}", file.data, first)
+    return tuple(str(_name(kind, number)) for number in numbers) if kind in ENUMS else numbers
+
+
+def _text(file: FlatFile, position: int) -> str:
+    if not position:
+        return ""
+    first, count = file.vector(file.follow(position), 1)
+    file.spend(count)
+    return file.data[first : first + count].decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""One record per ONNX operator: what it is, without CMSIS-NN and without a file format."""

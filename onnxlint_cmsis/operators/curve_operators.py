@@ -1,0 +1,74 @@
+"""Operators that compute each element from the one element at its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.roles import Roles
+from onnxlint_cmsis.operators.ties.elementwise_ties import unary
+from onnxlint_cmsis.operators.ties.size_ties import same_sizes
+
+
+def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False, **facets: Any) -> Operator:
+    """Record of a function of one variable; `zero` where it is 0 at 0, whatever its parameters are."""
+    made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, zero=(0,) if zero else ())
+    return replace(made, **facets)
+
+
+ONE = Roles(ones=(0,))
+"""A new constant element is 1, since the function is not finite at 0."""
+
+IDENTITY = curve("Identity", elements=Elements.SAME, zero=True, sizes=same_sizes)
+DROPOUT = curve("Dropout", elements=Elements.SAME, zero=True)
+CAST = curve("Cast", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, sizes=same_sizes)
+CAST_LIKE = curve("CastLike", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True)
+LEAKY_RELU = curve("LeakyRelu", zero=True)
+RELU = curve("Relu", elements=Elements.SELECTED, zero=True)
+SIGMOID = curve("Sigmoid", bounds=(0.0, 1.0))
+GELU = curve("Gelu", zero=True)
+CLIP = curve("Clip", Risk.LARGE_OPERAND)
+
+CURVES = (
+    *(IDENTITY, DROPOUT, CAST, CAST_LIKE, LEAKY_RELU, RELU, SIGMOID, GELU, CLIP),
+    curve("Abs", zero=True),
+    curve("Acos", Risk.ALWAYS),
+    curve("Acosh", Risk.ALWAYS, roles=ONE),
+    curve("Asin", Risk.ALWAYS, zero=True),
+    curve("Asinh", zero=True),
+    curve("Atan", zero=True),
+    curve("Atanh", Risk.ALWAYS, zero=True),
+    curve("BitwiseNot"),
+    curve("Ceil", zero=True),
+    curve("Celu", zero=True),
+    curve("Cos"),
+    curve("Cosh", Risk.ALWAYS),
+    curve("Elu", zero=True),
+    curve("Erf", zero=True),
+    curve("Exp", Risk.ALWAYS),
+    curve("Floor", zero=True),
+    curve("HardSigmoid", bounds=(0.0, 1.0)),
+    curve("HardSwish", zero=True),
+    curve("IsInf"),
+    curve("IsNaN"),
+    curve("Log", Risk.ALWAYS, roles=ONE),
+    curve("Mish", zero=True),
+    curve("Neg", zero=True),
+    curve("Not"),
+    curve("Reciprocal", Risk.ALWAYS, roles=ONE),
+    curve("Round", zero=True),
+    curve("Selu", zero=True),
+    curve("Shrink"),
+    curve("Sign", zero=True),
+    curve("Sin", zero=True),
+    curve("Sinh", Risk.ALWAYS, zero=True),
+    curve("Softplus"),
+    curve("Softsign", zero=True),
+    curve("Sqrt", Risk.ALWAYS, zero=True),
+    curve("Swish", zero=True),
+    curve("Tan", zero=True),
+    curve("Tanh", zero=True),
+    curve("ThresholdedRelu", zero=True),
+)

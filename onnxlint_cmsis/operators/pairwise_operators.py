@@ -1,0 +1,57 @@
+"""Operators that compute each element from elements of several inputs, which are broadcast."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule
+from onnxlint_cmsis.operators.roles import Roles
+from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
+from onnxlint_cmsis.operators.ties.size_ties import multiplied_sizes
+
+TWO = Roles(data=(0, 1))
+MANY = Roles(data=(0, 1), step=1)
+"""Any number of operands."""
+TWO_AND_ONE = Roles(data=(0, 1), ones=(1,))
+"""New elements of a constant second operand are 1."""
+
+
+def pairwise(
+    name: str,
+    roles: Roles = TWO,
+    *,
+    risk: Risk = Risk.NONE,
+    zero: tuple[int, ...] = (),
+    sizes: SizeRule | NotFollowed = COMPUTES,
+) -> Operator:
+    """Record of a function of two or more variables."""
+    return Operator(name, broadcast, Elements.COMPUTED, risk, Layout.EITHER, roles=roles, zero=zero, sizes=sizes)
+
+
+ADD = pairwise("Add", risk=Risk.LARGE_OPERAND)
+MUL = pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes)
+WHERE = pairwise("Where", Roles(data=(0, 1, 2)), risk=Risk.LARGE_OPERAND)
+
+PAIRWISE = (
+    *(ADD, MUL, WHERE),
+    pairwise("And"),
+    pairwise("BitShift"),
+    pairwise("BitwiseAnd"),
+    pairwise("BitwiseOr"),
+    pairwise("BitwiseXor"),
+    pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR),
+    pairwise("Equal"),
+    pairwise("Greater"),
+    pairwise("GreaterOrEqual"),
+    pairwise("Less"),
+    pairwise("LessOrEqual"),
+    pairwise("Max", MANY, risk=Risk.LARGE_OPERAND),
+    pairwise("Mean", MANY, risk=Risk.LARGE_OPERAND),
+    pairwise("Min", MANY, risk=Risk.LARGE_OPERAND),
+    pairwise("Mod", TWO_AND_ONE, risk=Risk.ALWAYS),
+    pairwise("Or"),
+    pairwise("PRelu", risk=Risk.EXTREME_FACTOR, zero=(0,)),
+    pairwise("Pow", TWO_AND_ONE, risk=Risk.ALWAYS),
+    pairwise("Sub", risk=Risk.LARGE_OPERAND),
+    pairwise("Sum", MANY, risk=Risk.LARGE_OPERAND),
+    pairwise("Xor"),
+)

@@ -1,0 +1,113 @@
+"""What a record holds: everything that the rooms to the right ask about one ONNX operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from onnxlint_cmsis.algebra.context import Context, Element
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.roles import Roles
+
+MICROSOFT = "com.microsoft"
+"""Domain of ONNX Runtime's own operators."""
+
+TieRule = Callable[[Node, Context], None]
+"""Ties, pins and binds the axes of one node; raises NotFollowedError where it cannot."""
+SizeRule = Callable[[Node, Context], "tuple[Element, ...] | None"]
+"""Sizes that the first output holds, from those that the inputs hold; None where they are not followed."""
+
+COMPUTES = NotFollowed("it computes with the sizes it is given")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One ONNX operator."""
+
+    name: str
+    """Operator type."""
+    axes: TieRule | NotFollowed
+    """Which axes it ties, which it locks and why."""
+    elements: Elements
+    """What the elements of its first output are."""
+    risk: Risk
+    """When it may make NaN or infinity of finite numbers."""
+    layout: Layout
+    """How the axes of its tensors lie at run time."""
+    domain: str = ""
+    """Operator set domain, empty for the default one."""
+    roles: Roles = field(default_factory=Roles)
+    """What its inputs are for."""
+    zero: tuple[int, ...] = ()
+    """Inputs of which zeros make zeros of the result, whatever the other inputs hold there."""
+    sizes: SizeRule | NotFollowed = COMPUTES
+    """How it carries sizes of tensors that it is given as data."""
+    bounds: tuple[float, float] | None = None
+    """Least and largest number of the result, whatever the inputs hold; None where there are none."""
+    values: Callable[..., Any] | NotFollowed | None = None
+    """Interval that each lane of the result holds, from the intervals of the inputs."""
+    demand: Callable[..., Any] | NotFollowed | None = None
+    """Input lanes that are needed for an output lane."""
+    new_lane: Callable[..., Any] | NotFollowed | None = None
+    """What a new lane of the result holds."""
+    of: Operator | None = None
+    """Operator that this one stands for, where it is an alias."""
+    epilogue: str = ""
+    """What an alias does behind the operator that it stands for."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the registry has the operator."""
+        return bool(self.name)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is computed at run time: the same bytes, another way to store them, or no data at all."""
+        return self.elements in UNCHANGED | CONVERTED | NO_DATA
+
+    @property
+    def moves(self) -> bool:
+        """Whether the result holds elements of the inputs and nothing else, whatever their values."""
+        return self.elements in MOVING | {Elements.JOINED}
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether a constant in front of the operator means what it means behind it."""
+        return self.moves or self.elements in (Elements.PADDED, Elements.CAST)
+
+    @property
+    def keeps_scale(self) -> bool:
+        """Whether the result holds nothing but elements of the first input and zeros."""
+        return self.elements in MOVING | {Elements.SELECTED}
+
+    @property
+    def traceless(self) -> bool:
+        """Whether a layer's kernel can compute what comes behind: only how the numbers are stored changes."""
+        return self.elements in CONVERTED | {Elements.SAME}
+
+    @property
+    def carries_sizes(self) -> bool:
+        """Whether sizes of tensors that it is given as data are followed through it."""
+        return not isinstance(self.sizes, NotFollowed)
+
+    @property
+    def quantizes(self) -> bool:
+        """QuantizeLinear of any domain."""
+        return self.elements is Elements.QUANTIZED
+
+    @property
+    def dequantizes(self) -> bool:
+        """DequantizeLinear of any domain."""
+        return self.elements is Elements.DEQUANTIZED
+
+    @property
+    def root(self) -> Operator:
+        """Operator at the end of the chain of aliases; the record itself where it is none."""
+        return self if self.of is None else self.of.root
+
+
+def alias(name: str, domain: str, of: Operator, **differences: Any) -> Operator:
+    """Record of an operator that stands for another: every facet is the other's, but for the differences."""
+    return replace(of, name=name, domain=domain, of=of, **differences)

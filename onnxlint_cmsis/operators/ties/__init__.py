@@ -1,0 +1,1 @@
+"""Which axes an operator ties, which it locks and why: one small function per operator."""

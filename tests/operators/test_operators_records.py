@@ -1,0 +1,52 @@
+"""Records of operators: each says what it is, and says it once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from onnxlint_cmsis.operators.facets import Elements, NotFollowed
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.registry import OPERATORS, UNKNOWN, operator_named
+
+RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
+ENUMS = ("elements", "risk", "layout")
+
+
+def _id(operator: Operator) -> str:
+    return f"{operator.domain or 'ai.onnx'}.{operator.name}"
+
+
+@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None:
+    for facet in ("axes", "sizes"):
+        answer = getattr(operator, facet)
+        assert callable(answer) or (isinstance(answer, NotFollowed) and answer.because), facet
+    assert all(getattr(operator, facet) is not None for facet in ENUMS)
+
+
+def test_no_two_families_have_one_operator() -> None:
+    from onnxlint_cmsis.operators import registry
+
+    families = [value for value in vars(registry).values() if isinstance(value, tuple) and value]
+    records = [record for family in families for record in family if isinstance(record, Operator)]
+    assert len(records) == len(OPERATORS)
+
+
+def test_an_alias_inherits_what_it_does_not_change() -> None:
+    fused, plain = operator_named("com.microsoft", "FusedConv"), operator_named("", "Conv")
+    changed = {"name", "domain", "of", "epilogue", "axes", "roles"}
+    same = {field.name for field in dataclasses.fields(Operator)} - changed
+    assert all(getattr(fused, name) == getattr(plain, name) for name in same)
+    assert fused.root is plain
+    assert fused.roles.summand == 3
+
+
+def test_an_unknown_operator_has_a_record_that_declines() -> None:
+    record = operator_named("no.such.domain", "Conv")
+    assert record is UNKNOWN
+    assert not record.known
+    assert record.elements is Elements.COMPUTED
+    assert not record.free
+    assert not record.moves

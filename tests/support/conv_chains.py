@@ -1,0 +1,17 @@
+"""Chains of convolutions, for the tests of planning."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from support.dims_graphs import Builder
+
+
+def chain(*widths, size=8, kernel=1):
+    """1x1 convolutions, widths from the input's to the output's."""
+    build = Builder()
+    value = build.input("x", 1, widths[0], size, size)
+    for place, (have, want) in enumerate(pairwise(widths)):
+        value = build.conv(value, have, want, kernel=kernel, name=f"conv{place}")
+        value = build.op("Relu", value)
+    return build, value

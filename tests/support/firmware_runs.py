@@ -1,0 +1,66 @@
+"""Runs of the firmware check in a process, and what they need of the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from support import paths
+
+TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
+MISSING = [name for name in TOOLS if not shutil.which(name)]
+REQUIRED = os.environ.get("ONNXLINT_FIRMWARE") == "1"
+CORES = ["--target", "cortex-m3", "--target", "cortex-m4", "--target", "cortex-m55"]
+needs_firmware = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
+)
+"""Where the tools are missing, the tests are left out; scripts/test.sh sets ONNXLINT_FIRMWARE where it has them."""
+
+
+def check(
+    *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
+        cwd=folder or paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), **(env or {})},
+    )  # fmt: skip
+
+
+def data(*arguments: str, code: int = 0) -> dict:
+    """What it reports as JSON."""
+    done = check(*arguments, "--json", "-")
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def running(word: str) -> list[str]:
+    """Command lines of processes that name something, where the system lists them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it may end between listing and reading
+            found.append(path.read_bytes().decode(errors="replace"))
+    return [line for line in found if word in line]
+
+
+def broken_library(folder: Path, body: str) -> Path:
+    """A copy of the library whose arm_convolve_s8 begins with other code."""
+    spec = find_spec("bakenn")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    source = Path(spec.submodule_search_locations[0]) / "backend" / "cmsis_nn" / "vendor" / "cmsis_nn"
+    library = folder / "library"
+    shutil.copytree(source, library)
+    path = library / "Source" / "ConvolutionFunctions" / "arm_convolve_s8.c"
+    text = path.read_text(encoding="utf-8")
+    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
+    path.write_text(text[:place] + body + text[place:], encoding="utf-8")
+    return library

@@ -1,0 +1,36 @@
+"""The command line in a folder, as the tests of --fix use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from support import paths
+
+
+def run(folder, *argv, data=None, isolated=True, path=()):
+    """The program in a folder; without configuration if isolated, with folders of packages that come first."""
+    places = os.pathsep.join(map(str, (*path, paths.ROOT)))
+    return subprocess.run(
+        [sys.executable, "-m", "onnxlint_cmsis", *(["--isolated"] if isolated else []), *argv],
+        cwd=folder, check=False, capture_output=True, input=data, env={**os.environ, "PYTHONPATH": places}, timeout=120,
+    )  # fmt: skip
+
+
+def text(done):
+    return done.stdout.decode()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def changes(folder, model, *argv):
+    """Sizes before and after of the classes that --diff would change."""
+    done = run(folder, "--diff", "--output-format", "json", *argv, model)
+    assert done.returncode in (0, 1), done.stderr
+    (file,) = json.loads(text(done))["files"]
+    assert file["fix"]["changed"] is (done.returncode == 1)
+    return [(one["have"], one["want"]) for one in file["fix"]["classes"]]

@@ -1,0 +1,66 @@
+"""Small models that a fix changes, repairs or leaves alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from support.dims_graphs import Builder
+
+
+def gaining():
+    """Depthwise multiplier 3 between 1x1 convolutions: 4 costs far less on every CPU."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 8, 8), 4, 5, name="conv0")
+    weights = build.weights(15, 1, 3, 3)
+    value = build.op("Conv", value, weights, name="depthwise", kernel_shape=[3, 3], group=5)
+    return build.model(build.conv(value, 15, 2, name="conv1")).SerializeToString()
+
+
+def dead():
+    """Eight of twenty channels have no weights and no bias."""
+    build = Builder()
+    weights = build.random.uniform(-1, 1, (20, 4, 1, 1)).astype(np.float32)
+    weights[5:13] = 0
+    bias = np.zeros(20, np.float32)
+    value = build.op("Conv", build.input("x", 1, 4, 8, 8), build.const(weights), build.const(bias), name="conv0")
+    return build.model(build.conv(build.op("Relu", value), 20, 8, name="conv1")).SerializeToString()
+
+
+def nothing():
+    """Sizes that are best already."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 8, 8), 4, 16, name="conv0")
+    return build.model(build.conv(value, 16, 4, name="conv1")).SerializeToString()
+
+
+def row(elem_type):
+    """A 1x5 layer of stride 2 right behind an input of four channels, wrong on Cortex-M55; float or int8 input."""
+    build = Builder()
+    data = build.input("x", 1, 4, 1, 32, elem_type=elem_type)
+    if elem_type != onnx.TensorProto.FLOAT:
+        scale, zero = build.const(0.1, np.float32), build.const(3, np.int8)
+        data = build.op("DequantizeLinear", data, scale, zero)
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    value = build.op("Conv", data, build.weights(8, 4, 1, 5), build.weights(8), name="row", **shape)
+    return build.model(value)
+
+
+def hazardous():
+    """A 1x5 layer of stride 2 behind four channels that may change: wrong on Cortex-M55 (CNN302)."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 1, 32), 4, 4, name="before")
+    shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
+    return build.model(build.op("Conv", value, build.weights(8, 4, 1, 5), name="row", **shape)).SerializeToString()
+
+
+def const(build, *shape):
+    return build.const(build.random.uniform(-1, 1, shape), np.float32)
+
+
+def wide_stem(build):
+    return build.op("Conv", build.input("x", 1, 4, 8, 8), const(build, 6, 4, 1, 1), name="stem")
+
+
+def head(build, value):
+    return build.op("Conv", value, const(build, 3, 6, 1, 1), name="head")
