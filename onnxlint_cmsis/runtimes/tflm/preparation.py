@@ -131,7 +131,7 @@ class Preparation:
                 raise Unpredictable(f"{name} is {self.view.option(name)}; at least 1 is allowed")
 
     def routed(self, call: KernelCall) -> Route:
-        """The route of a call on this build's library."""
+        """The route of a call on this build's library, for its size functions."""
         return route(call, self.build.target)
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
@@ -140,7 +140,7 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
-        found = self.routed(call)
+        found = route(call, self.build.kernels_of(call.entry))
         self.call, self.chain = call, (function, *found.chain)
         if found.chain[:1] == (function,):
             self.chain = found.chain
