@@ -13,6 +13,7 @@ from typing import NamedTuple
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Var, all_of, at_least, at_most, equal
 from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.cmsis_nn.names import CH_MULT, FILTER_H, FILTER_W, IN_C, OUT_C, OUT_W, PAD_W, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.releases import older
 from onnxlint_cmsis.types import KernelCall, Level, Target
 
 COMPILER = "gcc"
@@ -81,14 +82,15 @@ def judge(code: str, target: Target, before: KernelCall, after: KernelCall) -> t
     row = _row(code, target, before, after)
     if row is None:
         return Level.NOTE, "The cost of this change has not been measured"
+    on = "" if row.release == target.release else f", measured on CMSIS-NN {row.release}"
     if row.inside and row.faster == row.pairs >= ENOUGH:
         return Level.WARNING, (
             f"This layer alone got faster in all {row.pairs} measured pairs of this kind "
-            f"(median {row.median:+.0f} % instructions)"
+            f"(median {row.median:+.0f} % instructions{on})"
         )
     return Level.NOTE, (
         f"Nothing is claimed: of {row.pairs} measured pairs outside the shapes that always gain, {row.faster} gained "
-        f"(median {row.median:+.0f} %, worst {row.worst:+.0f} % instructions)"
+        f"(median {row.median:+.0f} %, worst {row.worst:+.0f} % instructions{on})"
     )
 
 
@@ -98,5 +100,6 @@ def _row(code: str, target: Target, before: KernelCall, after: KernelCall) -> Ev
     from onnxlint_cmsis.checks.evidence_table import EVIDENCE
 
     inside = REGIONS[code].evaluate(pair_values(before, after)) is True
-    wanted = (code, before.entry, target.release, target.isa.value, inside)
-    return next((row for row in EVIDENCE if row[:5] == wanted), None)
+    isa = target.isa.value
+    wanted = [(code, before.entry, release, isa, inside) for release in older(target.release)]
+    return next((row for one in wanted for row in EVIDENCE if row[:5] == one), None)

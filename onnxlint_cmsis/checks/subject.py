@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.lower.layer import Layer
@@ -53,10 +52,8 @@ class Subject(NamedTuple):
     def entry_sources(self) -> tuple[Source, ...]:
         """Where the nearest release that has the call's entry point has it; nothing where none does."""
         wrapper = wrapper_for(self.layer.call.entry) or single_branch(self.layer.call.entry)
-        origins = {there: branch.origin for branch in wrapper.branches for there in branch.origin.lines}
-        here = RELEASES.index(self.target.release)
-        nearest = min(origins, key=lambda there: abs(RELEASES.index(there) - here), default=None)
-        return (origins[nearest].source(nearest),) if nearest else ()
+        source = wrapper.source_near(self.target.release)
+        return (source,) if source else ()
 
     def tensors(self) -> dict[str, str]:
         """Tensors whose sizes the call's dimensions are, as far as there is one: `output_dims` -> `y`."""

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
 from onnxlint_cmsis.cmsis_nn.names import FILTER_N, IN_C
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, Size, Wrapper
 from onnxlint_cmsis.types import Isa
 
 
 class EntryPoint(NamedTuple):
-    """A function of the library in a run of releases."""
+    """A function of the library, from one release on."""
 
     entry: str
     """Name without `arm_`; what a kernel call carries."""
@@ -28,16 +28,11 @@ class EntryPoint(NamedTuple):
     types: tuple[str, ...]
     """Data types of input, weights if any, and output."""
     since: str
-    """First release of RELEASES that has it (an older one may have it too where it is the first of all)."""
-    until: str = "main"
-    """Last release that has it."""
+    """First release that has it; where that is the oldest of all, still older ones may have it too."""
+    until: str = ""
+    """First release without it; empty where the newest has it."""
     file: str = ""
     """File, where it is not named after the function."""
-
-    @property
-    def releases(self) -> tuple[str, ...]:
-        """The releases that have it."""
-        return RELEASES[RELEASES.index(self.since) : RELEASES.index(self.until) + 1]
 
     @property
     def path(self) -> str:
@@ -45,7 +40,6 @@ class EntryPoint(NamedTuple):
         return f"Source/{self.folder}/{self.file or self.function + '.c'}"
 
 
-_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _S8, _S16 = ("s8", "s8"), ("s16", "s16")
 _BASIC, _POOL, _SOFTMAX = "BasicMathFunctions", "PoolingFunctions", "SoftmaxFunctions"
 _CONCAT, _DENSE, _ACTIVATION = "ConcatenationFunctions", "FullyConnectedFunctions", "ActivationFunctions"
@@ -65,34 +59,34 @@ _LEGACY = (
 
 
 def _legacy(name: str, kind: str) -> EntryPoint:
-    return EntryPoint(name, f"arm_{name}", "ConvolutionFunctions", (kind, kind, kind), _5_8, _5_9)
+    return EntryPoint(name, f"arm_{name}", "ConvolutionFunctions", (kind, kind, kind), V5_8, "4.0.0")
 
 
 ENTRY_POINTS = (
-    EntryPoint("avgpool_s8", "arm_avgpool_s8", _POOL, _S8, _5_8),
-    EntryPoint("avgpool_s16", "arm_avgpool_s16", _POOL, _S16, _5_9),
-    EntryPoint("max_pool_s8", "arm_max_pool_s8", _POOL, _S8, _5_8),
-    EntryPoint("max_pool_s16", "arm_max_pool_s16", _POOL, _S16, _5_9),
-    EntryPoint("softmax_s8", "arm_softmax_s8", _SOFTMAX, _S8, _5_8),
-    EntryPoint("softmax_u8", "arm_softmax_u8", _SOFTMAX, ("u8", "u8"), _5_8),
-    EntryPoint("softmax_s8_s16", "arm_softmax_s8_s16", _SOFTMAX, ("s8", "s16"), _5_9),
-    EntryPoint("softmax_s16", "arm_softmax_s16", _SOFTMAX, _S16, _5_9),
-    EntryPoint("elementwise_add_s8", "arm_elementwise_add_s8", _BASIC, _S8, _5_8),
-    EntryPoint("elementwise_add_s16", "arm_elementwise_add_s16", _BASIC, _S16, _5_9),
-    EntryPoint("elementwise_mul_s8", "arm_elementwise_mul_s8", _BASIC, _S8, _5_8),
-    EntryPoint("elementwise_mul_s16", "arm_elementwise_mul_s16", _BASIC, _S16, _5_9),
+    EntryPoint("avgpool_s8", "arm_avgpool_s8", _POOL, _S8, V5_8),
+    EntryPoint("avgpool_s16", "arm_avgpool_s16", _POOL, _S16, V5_9),
+    EntryPoint("max_pool_s8", "arm_max_pool_s8", _POOL, _S8, V5_8),
+    EntryPoint("max_pool_s16", "arm_max_pool_s16", _POOL, _S16, V5_9),
+    EntryPoint("softmax_s8", "arm_softmax_s8", _SOFTMAX, _S8, V5_8),
+    EntryPoint("softmax_u8", "arm_softmax_u8", _SOFTMAX, ("u8", "u8"), V5_8),
+    EntryPoint("softmax_s8_s16", "arm_softmax_s8_s16", _SOFTMAX, ("s8", "s16"), V5_9),
+    EntryPoint("softmax_s16", "arm_softmax_s16", _SOFTMAX, _S16, V5_9),
+    EntryPoint("elementwise_add_s8", "arm_elementwise_add_s8", _BASIC, _S8, V5_8),
+    EntryPoint("elementwise_add_s16", "arm_elementwise_add_s16", _BASIC, _S16, V5_9),
+    EntryPoint("elementwise_mul_s8", "arm_elementwise_mul_s8", _BASIC, _S8, V5_8),
+    EntryPoint("elementwise_mul_s16", "arm_elementwise_mul_s16", _BASIC, _S16, V5_9),
     EntryPoint("elementwise_mul_s16_s8", "arm_elementwise_mul_s16_s8", _BASIC, ("s16", "s8"), "4.0.0"),
     EntryPoint("elementwise_mul_s16_batch_offset", "arm_elementwise_mul_s16_batch_offset", _BASIC, _S16, "6.0.0"),
     EntryPoint("elementwise_mul_acc_s16", "arm_elementwise_mul_acc_s16", _BASIC, _S16, "6.0.0"),
     EntryPoint("minimum_s8", "arm_minimum_s8", _BASIC, _S8, "7.0.0"),
     EntryPoint("maximum_s8", "arm_maximum_s8", _BASIC, _S8, "7.0.0"),
-    EntryPoint("concatenation_s8", "arm_concatenation_s8_[wxyz]", _CONCAT, _S8, _5_8),
-    EntryPoint("reshape_s8", "arm_reshape_s8", "ReshapeFunctions", _S8, _5_8),
+    EntryPoint("concatenation_s8", "arm_concatenation_s8_[wxyz]", _CONCAT, _S8, V5_8),
+    EntryPoint("reshape_s8", "arm_reshape_s8", "ReshapeFunctions", _S8, V5_8),
     EntryPoint("pad_s8", "arm_pad_s8", "PadFunctions", _S8, "7.0.0"),
     EntryPoint("transpose_s8", "arm_transpose_s8", "TransposeFunctions", _S8, "7.0.0"),
     EntryPoint("batch_matmul_s8", "arm_batch_matmul_s8", _DENSE, ("s8", "s8", "s8"), "7.0.0"),
     EntryPoint("batch_matmul_s16", "arm_batch_matmul_s16", _DENSE, ("s16", "s16", "s16"), "7.0.0"),
-    EntryPoint("fully_connected_s16", "arm_fully_connected_s16", _DENSE, ("s16", "s8", "s16"), _5_9),
+    EntryPoint("fully_connected_s16", "arm_fully_connected_s16", _DENSE, ("s16", "s8", "s16"), V5_9),
     EntryPoint("fully_connected_s4", "arm_fully_connected_s4", _DENSE, ("s8", "s4", "s8"), "5.0.0"),
     EntryPoint(
         "lstm_unidirectional_s8",
@@ -100,26 +94,26 @@ ENTRY_POINTS = (
         _LSTM,
         ("s8", "s8", "s8"),
         "4.0.0",
-        "5.0.0",
+        "6.0.0",
         "arm_lstm_unidirectional_s8_s16.c",
     ),
     EntryPoint("lstm_unidirectional_s8", "arm_lstm_unidirectional_s8", _LSTM, ("s8", "s8", "s8"), "6.0.0"),
     EntryPoint("lstm_unidirectional_s16", "arm_lstm_unidirectional_s16", _LSTM, ("s16", "s8", "s16"), "6.0.0"),
-    EntryPoint("svdf_s8", "arm_svdf_s8", "SVDFunctions", ("s8", "s8", "s8"), _5_8),
-    EntryPoint("svdf_state_s16_s8", "arm_svdf_state_s16_s8", "SVDFunctions", ("s8", "s8", "s8"), _5_9),
-    EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, _5_8),
-    EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, _5_8),
-    EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, _5_8),
+    EntryPoint("svdf_s8", "arm_svdf_s8", "SVDFunctions", ("s8", "s8", "s8"), V5_8),
+    EntryPoint("svdf_state_s16_s8", "arm_svdf_state_s16_s8", "SVDFunctions", ("s8", "s8", "s8"), V5_9),
+    EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, V5_8),
+    EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, V5_8),
+    EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, V5_8),
     *(_legacy(name, "q15" if "q15" in name else "q7") for name in _LEGACY),
 )
 
-_SIZES: dict[str, tuple[tuple[Term, tuple[str, ...], tuple[Isa, ...]], ...]] = {
-    "avgpool_s8": ((4 * IN_C, RELEASES, (Isa.DSP,)), (term(0), RELEASES, ALL_ISAS)),
-    "avgpool_s16": ((4 * IN_C, RELEASES[1:], (Isa.DSP,)), (term(0), RELEASES[1:], ALL_ISAS)),
-    "svdf_s8": ((4 * FILTER_N, RELEASES[4:], MVE_ONLY), (term(0), RELEASES[4:], ALL_ISAS)),
-    "fully_connected_s16": ((term(0), RELEASES[1:], ALL_ISAS),),
+_SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {
+    "avgpool_s8": ((4 * IN_C, V5_8, (Isa.DSP,)), (term(0), V5_8, ALL_ISAS)),
+    "avgpool_s16": ((4 * IN_C, V5_9, (Isa.DSP,)), (term(0), V5_9, ALL_ISAS)),
+    "svdf_s8": ((4 * FILTER_N, "5.0.0", MVE_ONLY), (term(0), "5.0.0", ALL_ISAS)),
+    "fully_connected_s16": ((term(0), V5_9, ALL_ISAS),),
 }
-"""Scratch bytes where the entry point has a size function: bytes, releases, ISAs; first match."""
+"""Scratch bytes where the entry point has a size function: bytes, first release, ISAs; first match."""
 
 
 def entry_points(entry: str) -> tuple[EntryPoint, ...]:
@@ -134,11 +128,9 @@ def single_branch(entry: str) -> Wrapper:
     return Wrapper(
         entry=entry,
         function=rows[-1].function if rows else "",
-        branches=tuple(Branch(row.function, TRUE, _origin(row, row.releases, ALL_ISAS)) for row in rows),
+        branches=tuple(Branch(row.function, TRUE, _origin(row, row.since, ALL_ISAS)) for row in rows),
         sizes=tuple(
-            Size(number, _origin(row, releases, isas))
-            for row in rows
-            for number, releases, isas in _SIZES.get(entry, ())
+            Size(number, _origin(row, since, isas)) for row in rows for number, since, isas in _SIZES.get(entry, ())
         ),
         absent=_absence(entry, rows),
     )
@@ -147,10 +139,10 @@ def single_branch(entry: str) -> Wrapper:
 def _absence(entry: str, rows: tuple[EntryPoint, ...]) -> str:
     if not rows:
         return f"no release has arm_{entry}"
-    if rows[-1].until != RELEASES[-1]:
-        return f"{rows[-1].function} left after {rows[-1].until}"
+    if rows[-1].until:
+        return f"{rows[-1].function} left after {before(rows[-1].until)}"
     return f"{rows[0].function} came with {rows[0].since}"
 
 
-def _origin(row: EntryPoint, releases: tuple[str, ...], isas: tuple[Isa, ...]) -> Origin:
-    return Origin(row.path, row.function, dict.fromkeys(releases, 0), isas)
+def _origin(row: EntryPoint, since: str, isas: tuple[Isa, ...]) -> Origin:
+    return Origin(row.path, row.function, {since: 0}, isas, until=row.until)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.types import KernelCall, Target
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
@@ -52,7 +52,6 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
 
 def _pairs(call: KernelCall, target: Target, out_c: int) -> int | None:
     """Multipliers that a fully connected layer reads from memory."""
-    by_value = RELEASES.index(target.release) < RELEASES.index(_POINTERS_SINCE)
-    if by_value or not call.entry.endswith("_s8"):
+    if not holds(_POINTERS_SINCE, "", target.release) or not call.entry.endswith("_s8"):
         return 0
     return None if call.per_channel is None else out_c if call.per_channel else 1

@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from onnxlint_cmsis.types import Isa, Target
 
-RELEASES = ("cmsis5-5.8.0", "cmsis5-5.9.0", "4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
-"""Oldest first. `main` is commit 99f736a6 of ARM-software/CMSIS-NN."""
+
+class Release(NamedTuple):
+    """One release of the library."""
+
+    name: str
+    """Name that users, rows and files give it."""
+    reviewed: str = ""
+    """Day on which every row was held against its source, `2026-11-21`; the release is refused where empty."""
+    measured_on: str = ""
+    """Release whose measured instructions are taken for it; its own where empty."""
+
+
+RELEASE_ROWS = (
+    Release("cmsis5-5.8.0", reviewed="2026-11-21"),
+    Release("cmsis5-5.9.0", reviewed="2026-11-21"),
+    Release("4.0.0", reviewed="2026-11-21"),
+    Release("4.1.0", reviewed="2026-11-21"),
+    Release("5.0.0", reviewed="2026-11-21"),
+    Release("6.0.0", reviewed="2026-11-21"),
+    Release("7.0.0", reviewed="2026-11-21"),
+    Release("main", reviewed="2026-11-21"),
+)
+"""Oldest first: the one place that orders releases. `main` is commit 99f736a6 of ARM-software/CMSIS-NN."""
+
+RELEASES = tuple(row.name for row in RELEASE_ROWS)
+"""Names, oldest first."""
+
+REVIEWED = tuple(row.name for row in RELEASE_ROWS if row.reviewed)
+"""Names of those that may be asked about."""
+
+V5_8, V5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
+"""The two releases inside CMSIS 5, whose names are long."""
 
 DEFAULT_RELEASE = "7.0.0"
 
@@ -31,21 +64,80 @@ options of the hardware: the suffixes say that a chip has gone without."""
 _SUFFIXES = ("+nodsp", "+nomve")
 
 
+_ROWS = {row.name: row for row in RELEASE_ROWS}
+_PLACES = {name: place for place, name in enumerate(RELEASES)}
+_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
+
+
 def normalise_release(text: str) -> str:
     """`v7.0.0` and `7.0.0` name one release, `5.9.0` and `cmsis5-5.9.0` another.
 
     Raises:
-        ValueError: the release is not one of RELEASES.
+        ValueError: the release is not known, or nobody has reviewed it.
 
     """
     release = text.strip().lower()
     if release.startswith("v") and release[1:2].isdigit():
         release = release[1:]
-    if f"cmsis5-{release}" in RELEASES:
+    if f"cmsis5-{release}" in _ROWS:
         release = f"cmsis5-{release}"
-    if release not in RELEASES:
-        raise ValueError(f"CMSIS-NN release '{text}' is not known; allowed: {', '.join(RELEASES)}")
-    return release
+    return reviewed(release)
+
+
+def reviewed(release: str) -> str:
+    """The release, where its rows were reviewed.
+
+    Raises:
+        ValueError: they were not, so nothing may be said of it.
+
+    """
+    if release in REVIEWED:
+        return release
+    names = ", ".join(REVIEWED)
+    if release in _ROWS or _VERSION.fullmatch(release):
+        raise ValueError(f"CMSIS-NN release {release} is not reviewed; reviewed are {names}")
+    raise ValueError(f"CMSIS-NN release '{release}' is not known; allowed: {names}")
+
+
+def holds(since: str, until: str, release: str) -> bool:
+    """Whether a release is `since` or later, and older than `until`; an empty `until` is no bound.
+
+    Raises:
+        ValueError: nobody has reviewed the release.
+
+    """
+    here = _PLACES[reviewed(release)]
+    return _PLACES[since] <= here and (not until or here < _PLACES[until])
+
+
+def before(release: str) -> str:
+    """The release before another."""
+    return RELEASES[_PLACES[release] - 1]
+
+
+def outlives(until: str, release: str) -> bool:
+    """Whether a row that holds to before `until` (empty: no bound) holds at some release from `release` on."""
+    return not until or _PLACES[release] < _PLACES[until]
+
+
+def later(one: str, other: str) -> str:
+    """The later of two releases."""
+    return max(one, other, key=_PLACES.__getitem__)
+
+
+def older(release: str) -> tuple[str, ...]:
+    """The release and every older one, newest first."""
+    return RELEASES[_PLACES[release] :: -1]
+
+
+def distance(one: str, other: str) -> int:
+    """How many releases lie between two of them."""
+    return abs(_PLACES[one] - _PLACES[other])
+
+
+def measured_on(release: str) -> str:
+    """Release whose measured instructions are taken for a release: its own, unless its row names another."""
+    return _ROWS[reviewed(release)].measured_on or release
 
 
 def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -> Target:

@@ -64,7 +64,7 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
     wrapper = wrapper_for(entry) or single_branch(entry)
     conditions = [branch.when for branch in _branches(wrapper, target)]
     conditions += [size.when for size in wrapper.sizes if size.origin.covers(target)]
-    conditions += [row.when for row in DELEGATIONS if target.release in row.origin.lines]
+    conditions += [row.when for row in DELEGATIONS if row.origin.spans(target.release)]
     hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
     conditions += [condition for row in hazards for condition in (row.when, row.unsized) if condition]
     sizes = [term(-1), *(size.size for size in wrapper.sizes if size.origin.covers(target))]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Values, not_
 from onnxlint_cmsis.cmsis_nn.expressions import Term
+from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
 from onnxlint_cmsis.types import Isa, Source, Target
 
 CONVOLUTION = "Source/ConvolutionFunctions/"
@@ -23,20 +24,35 @@ class Origin(NamedTuple):
     function: str
     """C function or macro."""
     lines: Mapping[str, int]
-    """Release -> first line of the statement; 0 where only the function was recorded. Its keys are the releases."""
+    """Release -> first line of the statement there, oldest first; 0 where only the function was recorded.
+
+    The first release is the one since which the row holds. Later ones need not be named.
+    """
     isas: tuple[Isa, ...] = ALL_ISAS
     """Instruction-set classes whose code has it."""
     compilers: tuple[str, ...] = ("gcc", "armclang")
     """Compilers whose code has it."""
+    until: str = ""
+    """First release without it; empty where the newest has it."""
+
+    @property
+    def since(self) -> str:
+        """First release with it."""
+        return next(iter(self.lines))
 
     def covers(self, target: Target) -> bool:
-        """Whether a build for the target has the statement."""
-        return target.release in self.lines and target.isa in self.isas and target.compiler in self.compilers
+        """Whether a build for the target has the statement. ValueError for a release that nobody reviewed."""
+        return self.spans(target.release) and target.isa in self.isas and target.compiler in self.compilers
+
+    def spans(self, release: str) -> bool:
+        """Whether a release has the statement. ValueError for one that nobody reviewed."""
+        return holds(self.since, self.until, release)
 
     def source(self, release: str) -> Source:
-        """The statement's place in one release; KeyError where the release has no such statement."""
-        prefix = "CMSIS/NN/" if release.startswith("cmsis5-") else ""
-        return Source(release, prefix + self.file, self.function, self.lines[release])
+        """The statement's place in a release; where no line was read there, in the nearest older one with a line."""
+        read = next((name for name in older(release) if self.lines.get(name)), release)
+        prefix = "CMSIS/NN/" if read.startswith("cmsis5-") else ""
+        return Source(read, prefix + self.file, self.function, self.lines.get(read, 0))
 
 
 class Branch(NamedTuple):
@@ -75,6 +91,12 @@ class Wrapper(NamedTuple):
     def branches_for(self, target: Target) -> tuple[Branch, ...]:
         """The branches that a build for the target has, in order."""
         return tuple(branch for branch in self.branches if branch.origin.covers(target))
+
+    def source_near(self, release: str) -> Source | None:
+        """Where the release nearest to one has the entry point; None where none has it."""
+        having = {name: row.origin for name in REVIEWED for row in self.branches if row.origin.spans(name)}
+        nearest = min(having, key=lambda name: distance(name, release), default=None)
+        return having[nearest].source(nearest) if nearest else None
 
 
 class Delegation(NamedTuple):

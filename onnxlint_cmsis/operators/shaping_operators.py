@@ -22,6 +22,6 @@ SHAPING = (
     _renamed("Flatten", ties.flatten),
     _renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,))),
     _renamed("Squeeze", ties.squeeze, sizes=same_sizes),
-    _renamed("Transpose", ties.transpose, Layout.ORDERED, elements=Elements.MOVED, movement=transpose),
+    _renamed("Transpose", ties.transpose, Layout.ORDERED, elements=Elements.TRANSPOSED, movement=transpose),
     _renamed("Unsqueeze", ties.unsqueeze, sizes=same_sizes),
 )

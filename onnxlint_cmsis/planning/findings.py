@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.checks.actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.table import Rule, rule
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.plan_model import Survey
 from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize
+from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Target
 
 SHOWN = 3
 """Layers that a message names."""
@@ -65,7 +67,7 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
     saved = [old - new for old, new in zip(without.instructions, decision.after.instructions, strict=True)]
     grown = decision.after.bytes - without.bytes
     gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(saved, targets, strict=True))
-    text = f"{_node(group)}: {what}: {gains} predicted instructions (not cycles), {grown:+,} bytes."
+    text = f"{_node(group)}: {what}: {gains} predicted instructions (not cycles{_measured(targets)}), {grown:+,} bytes."
     fewer = sum(decision.after.hazards) < sum(without.hazards)
     if fewer and (repaired := _repaired(survey, group)):
         text += f" This steps around {repaired}."
@@ -80,6 +82,12 @@ def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: 
         row.code, row.name, row.level, text, _location(survey, group), _labels(survey), resize,
         properties={**properties, "bytes_added": grown},
     )  # fmt: skip
+
+
+def _measured(targets: tuple[Target, ...]) -> str:
+    """`, measured on cortex-m55 with CMSIS-NN 7.0.0`: the builds of other releases than the targets'."""
+    others = dict.fromkeys(measured_build(one) for one in targets if measured_on(one.release) != one.release)
+    return f", measured on {' and '.join(others)}" if others else ""
 
 
 def _repaired(survey: Survey, group: DimensionClass) -> str:

@@ -8,9 +8,9 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS, delegations_of
-from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, entry_points
+from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, EntryPoint, entry_points
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazards_of
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, normalise_release, parse_isa
+from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, holds, normalise_release, parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
@@ -34,6 +34,10 @@ def origins() -> list[Origin]:
     rows += [row.origin for row in DELEGATIONS]
     rows += [row.origin for row in all_hazards()]
     return rows
+
+
+def spans(row: EntryPoint) -> set[str]:
+    return {release for release in RELEASES if holds(row.since, row.until, release)}
 
 
 def branches() -> list[Branch]:
@@ -60,7 +64,7 @@ def test_every_branch_of_a_wrapper_has_its_line() -> None:
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_lines_follow_the_order_of_the_branches(target: Target) -> None:
     for entry in ENTRIES:
-        lines = [branch.origin.lines[target.release] for branch in wrapper(entry).branches_for(target)]
+        lines = [branch.origin.source(target.release).line for branch in wrapper(entry).branches_for(target)]
         # One `if` decides both 1x1 kernels, and no line of arm_fully_connected_s8 was recorded.
         assert all(first <= second for first, second in pairwise(lines)), (entry, lines)
 
@@ -126,7 +130,7 @@ def test_entry_points_do_not_overlap() -> None:
         assert row.function.startswith("arm_")
         assert row.types
         for other in entry_points(row.entry):
-            assert other is row or not set(row.releases) & set(other.releases)
+            assert other is row or not (spans(row) & spans(other))
 
 
 def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
@@ -178,7 +182,7 @@ def test_errors_of_a_kernel_stand_in_the_order_of_its_source(target: Target) -> 
     for entry in ENTRIES:
         for kernel in {name for row in all_hazards() for name in row.kernels}:
             errors = [row for row in hazards_of(entry, kernel, target) if row.kind == "error" and not row.caller]
-            lines = [row.origin.lines[target.release] for row in errors]
+            lines = [row.origin.source(target.release).line for row in errors]
             assert lines == sorted(lines)
 
 

@@ -13,7 +13,7 @@ from onnxlint_cmsis.cmsis_nn.cost import elementwise_cost as elementwise
 from onnxlint_cmsis.cmsis_nn.cost import one_by_n_cost as one_by_n
 from onnxlint_cmsis.cmsis_nn.cost import pooling_cost as pooling
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
 from onnxlint_cmsis.types import Isa
 
@@ -63,8 +63,8 @@ class Kernel(NamedTuple):
     """Instruction sets it has them on."""
     since: str = "4.0.0"
     """First release it has them in."""
-    until: str = RELEASES[-1]
-    """Last release it has them in."""
+    until: str = ""
+    """First release it does not have them in; empty where the newest has them."""
     covers: Callable[[Sizes], bool] = _any
     """Whether a call stays on the code that was measured."""
     several: bool = False
@@ -75,18 +75,18 @@ class Kernel(NamedTuple):
 KERNELS = (
     Kernel("arm_convolve_1x1_s8_fast", convolution.convolve_1x1_s8_fast, covers=_dense),
     Kernel("arm_convolve_1x1_s8", convolution.convolve_1x1_s8, covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.0.0", covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.0.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.1.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8, since="4.1.0", covers=_dense),
-    Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.0.0", covers=_dense),
-    Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="5.0.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.1.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="6.0.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.strips, MVE_ONLY, since="6.0.0", covers=_dense),
     Kernel("arm_depthwise_conv_3x3_s8", depthwise.conv_3x3_s8, NOT_MVE),
     Kernel("arm_depthwise_conv_s8_opt", depthwise.s8_opt, (Isa.DSP, Isa.MVE)),
     Kernel("depthwise_conv_s8_mult_4", depthwise.s8_mult_4),
     Kernel("depthwise_conv_s8_generic", depthwise.s8_generic, covers=_undilated),
     Kernel("arm_fully_connected_s8", dense.fully_connected_s8, NOT_MVE),
-    Kernel("arm_fully_connected_s8", dense.by_three, MVE_ONLY, until="4.1.0"),
+    Kernel("arm_fully_connected_s8", dense.by_three, MVE_ONLY, until="5.0.0"),
     Kernel("arm_fully_connected_s8", dense.fully_connected_s8, MVE_ONLY, since="5.0.0"),
     Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
     Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
@@ -101,9 +101,7 @@ KERNELS = (
 @cache
 def kernel_of(effective: str, isa: Isa, release: str) -> Kernel | None:
     """The row of a kernel in one build, None where its loops are not known."""
-    place = RELEASES.index(release)
     for row in KERNELS:
-        first, last = RELEASES.index(row.since), RELEASES.index(row.until)
-        if row.effective == effective and isa in row.isas and first <= place <= last:
+        if row.effective == effective and isa in row.isas and holds(row.since, row.until, release):
             return row
     return None

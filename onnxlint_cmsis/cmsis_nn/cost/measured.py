@@ -6,7 +6,8 @@ import json
 from functools import cache
 from pathlib import Path
 
-from onnxlint_cmsis.types import Isa
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
+from onnxlint_cmsis.types import Isa, Target
 
 COMPILER = "gcc"
 """Compiler of the measured library; nothing is said of another."""
@@ -21,9 +22,15 @@ FOLDER = Path(__file__).parent / "instructions"
 
 @cache
 def table_of(release: str, isa: Isa) -> dict[str, float] | None:
-    """Instructions by piece; None where the build was not measured."""
-    path = FOLDER / f"{release}-{isa.value}.json"
+    """Instructions by piece; None where neither the build nor the one that its release names was measured."""
+    path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
     if not path.exists():
         return None
     read: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["instructions"]
     return read
+
+
+def measured_build(target: Target) -> str:
+    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's."""
+    release = measured_on(target.release)
+    return CPUS[target.isa] if release == target.release else f"{CPUS[target.isa]} with CMSIS-NN {release}"

@@ -32,10 +32,10 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_W,
     TAPS,
 )
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
-_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _S8 = "arm_convolve_s8"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8", "transpose_conv_s8")
 
@@ -49,19 +49,19 @@ _LARGEST, _LARGEST_BY_4 = 65535, 4 * 65535 + 3
 _WRITTEN = named("bytes_written", (minimum(_PIXELS, 4) - 1) * round_up(_GROUP_COLS, 4) + _GROUP_COLS)
 
 
-def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas)
+def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "") -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
 
 
 def _beyond_16_bit(*sizes: Term) -> Condition:
     return any_of(*(greater(size, _LARGEST) for size in sizes))
 
 
-_DEF_S8 = {_5_8: 51, _5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
+_DEF_S8 = {V5_8: 51, V5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
 _FROM_6 = {release: _DEF_S8[release] for release in ("6.0.0", "7.0.0", "main")}
 # The wrappers choose a kernel without a look at filter_dims.c or, in 5.8.0, at the dilation; the choice opens here.
-_WRAPPER_S8 = {_5_8: 62, _5_9: 62, "4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
-_WRAPPER_S16 = {_5_9: 63, "4.0.0": 63, "4.1.0": 63, "5.0.0": 63, "6.0.0": 62, "7.0.0": 62, "main": 62}
+_WRAPPER_S8 = {V5_8: 62, V5_9: 62, "4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
+_WRAPPER_S16 = {V5_9: 63, "4.0.0": 63, "4.1.0": 63, "5.0.0": 63, "6.0.0": 62, "7.0.0": 62, "main": 62}
 _WRAPPER_S4 = {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62, "main": 63}
 
 
@@ -81,16 +81,16 @@ def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, wha
     )
 
 
-def _odd_column(name: str, isa: Isa, lines: dict[str, int], columns: Term) -> Hazard:
+def _odd_column(name: str, isa: Isa, lines: dict[str, int], columns: Term, until: str = "") -> Hazard:
     """The loop over the pixel that an odd number of output pixels leaves over; dsp code counts in steps of 4."""
     breach = greater(columns, _LARGEST_BY_4 if isa is Isa.DSP else _LARGEST)
     what = "For the last of an odd number of output pixels the columns are counted in a 16-bit variable."
-    return _columns(name, _at(_S8, lines, (isa,)), _ODD_PIXEL, breach, what)
+    return _columns(name, _at(_S8, lines, (isa,), until), _ODD_PIXEL, breach, what)
 
 
 _PAIRS = "The columns of two output pixels at a time are counted in a 16-bit parameter."
 # Up to 4.1.0 arm_nn_mat_mult_kernel_s8_s16 takes the count as uint16_t (4.0.0: line 48), from 5.0.0 on as int32_t.
-_UP_TO_4_1 = {_5_9: 51, "4.0.0": 235, "4.1.0": 50}
+_UP_TO_4_1 = {V5_9: 51, "4.0.0": 235, "4.1.0": 50}
 _TOO_MANY = greater(COLS, _LARGEST)
 # One pixel alone is left over, which dsp code counts in steps of 4.
 _PAIR_OR_MORE = any_of(greater(_PIXELS, 1), greater(COLS, _LARGEST_BY_4))
@@ -101,7 +101,7 @@ HAZARDS = (
         kind="wrong",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=(),
-        origin=_at("arm_convolve_wrapper_s8", {_5_8: 62}),
+        origin=_at("arm_convolve_wrapper_s8", {V5_8: 62}, until=V5_9),
         when=any_of(greater(DILATION_H, 1), greater(DILATION_W, 1)),
         evidence="read in the source",
         brief="computes the dilated layer undilated",
@@ -112,7 +112,7 @@ HAZARDS = (
         kind="wrong",
         entries=("convolve_s8",),
         kernels=(),
-        origin=_at("arm_convolve_wrapper_s8", _WRAPPER_S8),
+        origin=_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
         when=_GROUPED,
         evidence="reproduced with the real library on an emulated Cortex-M",
         brief="computes the grouped layer as a dense one",
@@ -148,7 +148,7 @@ HAZARDS = (
         kind="error",
         entries=("convolve_s8",),
         kernels=(_S8,),
-        origin=_at(_S8, {"6.0.0": 63, "7.0.0": 64}),
+        origin=_at(_S8, {"6.0.0": 63, "7.0.0": 64}, until="main"),
         when=all_of(_GROUPED, equal(CTX_SIZE, 0)),
         evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for want of a buffer",
@@ -188,7 +188,7 @@ HAZARDS = (
         kind="overrun",
         entries=("convolve_s8",),
         kernels=(_S8,),
-        origin=_at(_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY),
+        origin=_at(_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY, "main"),
         when=all_of(_GROUPED, greater(CTX_SIZE, 0), greater(_WRITTEN, CTX_SIZE)),
         evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
         brief="writes past its scratch buffer",
@@ -211,12 +211,16 @@ HAZARDS = (
         what="Sizes, strides and paddings are kept in 16-bit variables.",
     ),
     # Plain C code of 5.8.0 multiplies without im2col and counts in 32 bits.
-    _columns("conv-16-bit-columns-plain", _at(_S8, _UP_TO_4_1, (Isa.SCALAR,)), TRUE, _TOO_MANY, _PAIRS),
+    _columns("conv-16-bit-columns-plain", _at(_S8, _UP_TO_4_1, (Isa.SCALAR,), "5.0.0"), TRUE, _TOO_MANY, _PAIRS),
     _columns(
-        "conv-16-bit-columns-dsp", _at(_S8, {_5_8: 51, **_UP_TO_4_1}, (Isa.DSP,)), _PAIR_OR_MORE, _TOO_MANY, _PAIRS
+        "conv-16-bit-columns-dsp",
+        _at(_S8, {V5_8: 51, **_UP_TO_4_1}, (Isa.DSP,), "5.0.0"),
+        _PAIR_OR_MORE,
+        _TOO_MANY,
+        _PAIRS,
     ),
-    _odd_column("conv-16-bit-odd-column-plain-5", Isa.SCALAR, {"5.0.0": 50}, COLS),
-    _odd_column("conv-16-bit-odd-column-dsp-5", Isa.DSP, {"5.0.0": 50}, COLS),
+    _odd_column("conv-16-bit-odd-column-plain-5", Isa.SCALAR, {"5.0.0": 50}, COLS, "6.0.0"),
+    _odd_column("conv-16-bit-odd-column-dsp-5", Isa.DSP, {"5.0.0": 50}, COLS, "6.0.0"),
     _odd_column("conv-16-bit-odd-column-plain", Isa.SCALAR, _FROM_6, _GROUP_COLS),
     _odd_column("conv-16-bit-odd-column-dsp", Isa.DSP, _FROM_6, _GROUP_COLS),
 )

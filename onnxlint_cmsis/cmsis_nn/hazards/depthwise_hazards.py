@@ -19,10 +19,10 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_H,
     STRIDE_W,
 )
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, NOT_MVE, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
-_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 _FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
@@ -47,8 +47,8 @@ _RIGHT_EDGE = named("middle_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W + 1)
 _PAST_ROW = at_least(_RIGHT_EDGE, IN_W)
 
 
-def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas)
+def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "") -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
 
 
 def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
@@ -82,21 +82,21 @@ def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
     )
 
 
-_RELEASES = (_5_8, _5_9, "4.0.0", *_FROM_4_1)
+_RELEASES = (V5_8, V5_9, "4.0.0", *_FROM_4_1)
 _DEF_3X3 = dict.fromkeys(_RELEASES, 52)
 _DEF_OPT = {**dict.fromkeys(_RELEASES, 51), "4.0.0": 257}
 _FROM_4, _FROM_5 = _RELEASES[2:], _FROM_4_1[1:]
 
 HAZARDS = (
     # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
-    _channels("dw-3x3-channels-mismatch", "depthwise_s8", _at(_3X3, {_5_8: 85, _5_9: 85}, NOT_MVE), -3),
+    _channels("dw-3x3-channels-mismatch", "depthwise_s8", _at(_3X3, {V5_8: 85, V5_9: 85}, NOT_MVE, "4.0.0"), -3),
     _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
         kind="error",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
-        origin=_at(_3X3, {_5_8: 90}, NOT_MVE),
+        origin=_at(_3X3, {V5_8: 90}, NOT_MVE, V5_9),
         when=greater(PAD_W, 1),
         evidence=_HOST,
         brief="returns an argument error for this padding",

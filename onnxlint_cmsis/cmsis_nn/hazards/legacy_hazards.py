@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, any_of, not_, unequal
 from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, IN_C, NO_PADDING, OUT_C, OUT_W, UNIT_STRIDE
+from onnxlint_cmsis.cmsis_nn.releases import V5_9
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
@@ -33,7 +34,7 @@ def _refusal(entry: str, when: Condition, line: int, isas: tuple[Isa, ...]) -> H
         kind="error",
         entries=(entry,),
         kernels=(function,),
-        origin=Origin(f"{CONVOLUTION}{function}.c", function, {"cmsis5-5.9.0": line}, isas),
+        origin=Origin(f"{CONVOLUTION}{function}.c", function, {V5_9: line}, isas, until="4.0.0"),
         when=when,
         evidence="read in the source",
         brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",

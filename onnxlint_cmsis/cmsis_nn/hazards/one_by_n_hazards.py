@@ -67,8 +67,8 @@ WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES))
 _LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)
 
 
-def _at(kernel: str, lines: dict[str, int]) -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, MVE_ONLY)
+def _at(kernel: str, lines: dict[str, int], until: str = "") -> Origin:
+    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, MVE_ONLY, until=until)
 
 
 HAZARDS = (
@@ -90,7 +90,7 @@ HAZARDS = (
         kind="error",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
-        origin=_at(_S8, {"4.1.0": 94, "5.0.0": 94}),
+        origin=_at(_S8, {"4.1.0": 94, "5.0.0": 94}, "6.0.0"),
         when=NARROW_OUTPUT,
         evidence="reproduced with the real library on an emulated Cortex-M55; reported upstream (issue 109)",
         brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
@@ -103,7 +103,7 @@ HAZARDS = (
         kind="overrun",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
-        origin=_at(_S8, {"4.1.0": 72, "5.0.0": 72}),
+        origin=_at(_S8, {"4.1.0": 72, "5.0.0": 72}, "6.0.0"),
         when=greater(_LAST_WINDOW, IN_W),
         evidence="reproduced with the real library on an emulated Cortex-M55, where it faults",
         brief="reads outside the input",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
 from onnxlint_cmsis.cmsis_nn.names import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTER_H, PAD_AFTER_W, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
 
-_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _NO_PAD_AFTER = "Choose a padding of 0 after, or let the runtime pad in a layer of its own."
 
 # What is asked for after reaches at least that far less stride - 1, and never farther.
@@ -23,7 +23,7 @@ def _at(kernel: str, lines: dict[str, int]) -> Origin:
     return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines)
 
 
-_DEF_FAST = {_5_8: 53, _5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
+_DEF_FAST = {V5_8: 53, V5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
 _DEF_1X1 = {"4.0.0": 86, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 

@@ -18,12 +18,11 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_H,
     STRIDE_W,
 )
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
-_5_8, _5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
 _FROM_6 = ("6.0.0", "7.0.0", "main")
-_TO_5 = (_5_9, "4.0.0", "4.1.0", "5.0.0")
 _POOLING = "Source/PoolingFunctions/"
 _READ = "read in the source"
 
@@ -43,13 +42,13 @@ _EMPTY_BY_PADDING = any_of(
 )
 
 
-def _average(name: str, function: str, releases: tuple[str, ...]) -> Hazard:
+def _average(name: str, function: str, since: str) -> Hazard:
     return Hazard(
         id=name,
         kind="error",
         entries=(_entry(function),),
         kernels=(function,),
-        origin=Origin(f"{_POOLING}{function}.c", function, dict.fromkeys(releases, 0)),
+        origin=Origin(f"{_POOLING}{function}.c", function, {since: 0}),
         when=_EMPTY_WINDOW,
         unsized=_EMPTY_BY_PADDING,
         evidence=_READ,
@@ -60,13 +59,13 @@ def _average(name: str, function: str, releases: tuple[str, ...]) -> Hazard:
     )
 
 
-def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
+def _one_image(name: str, function: str, lines: dict[str, int], until: str = "6.0.0") -> Hazard:
     return Hazard(
         id=name,
         kind="wrong",
         entries=(_entry(function),),
         kernels=(function,),
-        origin=Origin(f"{_POOLING}{function}.c", function, lines),
+        origin=Origin(f"{_POOLING}{function}.c", function, lines, until=until),
         when=greater(IN_N, 1),
         evidence=_READ,
         brief="pools the first image only",
@@ -102,11 +101,11 @@ _FC, _FC_CHANNEL = "arm_fully_connected_s8", "arm_fully_connected_per_channel_s8
 _ANY_FROM_5 = ("5.0.0", *_FROM_6)
 
 HAZARDS = (
-    _average("avgpool-empty-window", "arm_avgpool_s8", (_5_8, *_TO_5, *_FROM_6)),
-    _average("avgpool-s16-empty-window", "arm_avgpool_s16", (*_TO_5, *_FROM_6)),
-    _one_image("avgpool-one-image", "arm_avgpool_s8", {**dict.fromkeys((_5_8, *_TO_5), 0), "4.0.0": 74}),
-    _one_image("avgpool-s16-one-image", "arm_avgpool_s16", dict.fromkeys(_TO_5, 0)),
-    _one_image("max-pool-one-image", "arm_max_pool_s8", {"4.0.0": 163}),
+    _average("avgpool-empty-window", "arm_avgpool_s8", V5_8),
+    _average("avgpool-s16-empty-window", "arm_avgpool_s16", V5_9),
+    _one_image("avgpool-one-image", "arm_avgpool_s8", {V5_8: 0, "4.0.0": 74}),
+    _one_image("avgpool-s16-one-image", "arm_avgpool_s16", {V5_9: 0}),
+    _one_image("max-pool-one-image", "arm_max_pool_s8", {"4.0.0": 163}, "4.1.0"),
     _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),
     _context("fc-per-channel-null-context", _FC_CHANNEL, f"{_DENSE}{_FC_CHANNEL}.c", {"7.0.0": 68, "main": 68}),
     _context("svdf-null-context", "arm_svdf_s8", "Source/SVDFunctions/arm_svdf_s8.c", dict.fromkeys(_ANY_FROM_5, 76)),
@@ -114,13 +113,13 @@ HAZARDS = (
         "batch-matmul-null-context",
         "arm_batch_matmul_s8",
         f"{_DENSE}arm_batch_matmul_s8.c",
-        {"7.0.0": 0, "main": 0},
+        {"7.0.0": 0},
     ),
     _context(
         "avgpool-null-context",
         "arm_avgpool_s8",
         f"{_POOLING}arm_avgpool_s8.c",
-        {**dict.fromkeys((_5_8, *_TO_5, *_FROM_6), 0), "4.0.0": 242},
+        {V5_8: 0, "4.0.0": 242},
         (Isa.DSP,),
     ),
 )

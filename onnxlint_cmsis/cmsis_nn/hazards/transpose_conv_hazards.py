@@ -16,8 +16,8 @@ _ROWS_7_0 = named("rows_written", (IN_H - (PAD_H + STRIDE_H - 1) // STRIDE_H) * 
 _ROWS_MAIN = named("rows_written", IN_H * STRIDE_H - PAD_H)
 
 
-def _at(lines: dict[str, int]) -> Origin:
-    return Origin(_FILE, _KERNEL, lines)
+def _at(lines: dict[str, int], until: str = "") -> Origin:
+    return Origin(_FILE, _KERNEL, lines, until=until)
 
 
 _ENTRY = ("transpose_conv_s8",)
@@ -29,7 +29,7 @@ HAZARDS = (
         kind="wrong",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 141}),
+        origin=_at({"7.0.0": 141}, "main"),
         when=unequal(PAD_H % STRIDE_H, 0),
         evidence="reproduced with the real library on an emulated Cortex-M; reported upstream (issue 230, fixed by "
         "pull request 233)",
@@ -43,7 +43,7 @@ HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 141}),
+        origin=_at({"7.0.0": 141}, "main"),
         when=greater(_ROWS_7_0, OUT_H),
         evidence="reproduced with the real library on an emulated Cortex-M",
         brief="writes rows past the output",
@@ -78,7 +78,7 @@ HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=Origin(_FILE, _KERNEL, {"7.0.0": 48, "main": 48}),
+        origin=_at({"7.0.0": 48, "main": 48}),
         when=greater(STRIDE_W, maximum(FILTER_W, STRIDE_H)),
         evidence="reproduced on a host build of the library; reported upstream (pull request 243)",
         brief="writes past its scratch buffer",

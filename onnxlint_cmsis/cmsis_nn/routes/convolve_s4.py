@@ -26,20 +26,27 @@ _POINT = all_of(NO_PADDING, FILTER_1X1, UNIT_DILATION)
 _ONE_ROW = all_of(equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1), equal(STRIDE_W * IN_C % 4, 0), NOT_GROUPED)
 
 
-def _branch(kernel: str, when: Condition, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS) -> Branch:
-    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, isas))
+def _branch(
+    kernel: str, when: Condition, lines: dict[str, int], until: str = "", isas: tuple[Isa, ...] = ALL_ISAS
+) -> Branch:
+    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, isas, until=until))
 
 
 WRAPPER = Wrapper(
     entry="convolve_s4",
     function=_FUNCTION,
     branches=(
-        _branch("arm_convolve_1x1_s4_fast", all_of(_POINT, UNIT_STRIDE), {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62}),
-        _branch("arm_convolve_1x1_s4", _POINT, {"5.0.0": 79, "6.0.0": 79, "7.0.0": 79}),
+        _branch(
+            "arm_convolve_1x1_s4_fast",
+            all_of(_POINT, UNIT_STRIDE),
+            {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62},
+            until="main",
+        ),
+        _branch("arm_convolve_1x1_s4", _POINT, {"5.0.0": 79, "6.0.0": 79, "7.0.0": 79}, "main"),
         _branch("arm_convolve_1x1_s4_fast", all_of(_POINT, NOT_GROUPED, UNIT_STRIDE), {"main": 63}),
         _branch("arm_convolve_1x1_s4", all_of(_POINT, NOT_GROUPED), {"main": 79}),
         _branch("arm_convolve_1_x_n_s4", _ONE_ROW, {"6.0.0": 94, "7.0.0": 94, "main": 94}),
-        _branch("arm_convolve_even_s4", equal(COLS % 2, 0), {"7.0.0": 110, "main": 109}, MVE_ONLY),
+        _branch("arm_convolve_even_s4", equal(COLS % 2, 0), {"7.0.0": 110, "main": 109}, isas=MVE_ONLY),
         _branch("arm_convolve_s4", TRUE, {"5.0.0": 94, "6.0.0": 109, "7.0.0": 125, "main": 124}),
     ),
     sizes=CONVOLVE_S4,

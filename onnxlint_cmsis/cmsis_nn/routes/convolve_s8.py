@@ -19,6 +19,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_DILATION,
     UNIT_STRIDE,
 )
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Branch, Origin, Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S8
 
@@ -32,18 +33,23 @@ _WIDTH_BY_4 = equal(OUT_W % 4, 0)
 _STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
 
 
-def _branch(kernel: str, when: Condition, lines: dict[str, int]) -> Branch:
-    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines))
+_BEFORE_6 = {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
+
+
+def _branch(kernel: str, when: Condition, lines: dict[str, int], until: str = "") -> Branch:
+    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, until=until))
 
 
 WRAPPER = Wrapper(
     entry="convolve_s8",
     function=_FUNCTION,
     branches=(
-        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0)), {"cmsis5-5.8.0": 62}),
-        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {"cmsis5-5.9.0": 62}),
-        _branch("arm_convolve_1x1_s8_fast", all_of(_POINT, UNIT_STRIDE), {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}),
-        _branch("arm_convolve_1x1_s8", _POINT, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}),
+        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0)), {V5_8: 62}, V5_9),
+        _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {V5_9: 62}, "4.0.0"),
+        _branch(
+            "arm_convolve_1x1_s8_fast", all_of(_POINT, UNIT_STRIDE), {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}, "6.0.0"
+        ),
+        _branch("arm_convolve_1x1_s8", _POINT, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"),
         _branch(
             "arm_convolve_1x1_s8_fast",
             all_of(_POINT, NOT_GROUPED, UNIT_STRIDE),
@@ -53,15 +59,17 @@ WRAPPER = Wrapper(
         _branch(
             "arm_convolve_1_x_n_s8",
             all_of(equal(OUT_H, 1), equal(IN_H, 1), equal(FILTER_H, 1), _WIDTH_BY_4, equal(IN_N, 1)),
-            {"cmsis5-5.8.0": 77},
+            {V5_8: 77},
+            V5_9,
         ),
         _branch(
             "arm_convolve_1_x_n_s8",
             all_of(equal(OUT_H, 1), _ONE_ROW, _WIDTH_BY_4, equal(IN_N, 1), equal(DILATION_H, 1)),
-            {"cmsis5-5.9.0": 78},
+            {V5_9: 78},
+            "4.0.0",
         ),
-        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _WIDTH_BY_4), {"4.0.0": 94}),
-        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _STEP_BY_4), {"4.1.0": 94, "5.0.0": 94}),
+        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _WIDTH_BY_4), {"4.0.0": 94}, "4.1.0"),
+        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _STEP_BY_4), {"4.1.0": 94, "5.0.0": 94}, "6.0.0"),
         _branch(
             "arm_convolve_1_x_n_s8",
             all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
@@ -71,8 +79,8 @@ WRAPPER = Wrapper(
             "arm_convolve_s8",
             TRUE,
             {
-                "cmsis5-5.8.0": 92,
-                "cmsis5-5.9.0": 93,
+                V5_8: 92,
+                V5_9: 93,
                 "4.0.0": 108,
                 "4.1.0": 109,
                 "5.0.0": 109,

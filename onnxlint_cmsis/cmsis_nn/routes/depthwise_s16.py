@@ -14,7 +14,7 @@ WRAPPER = Wrapper(
     entry="depthwise_s16",
     function=_FUNCTION,
     branches=(
-        Branch("arm_depthwise_conv_fast_s16", FAST_S16_4_0, Origin(_FILE, _FUNCTION, {"4.0.0": 67})),
+        Branch("arm_depthwise_conv_fast_s16", FAST_S16_4_0, Origin(_FILE, _FUNCTION, {"4.0.0": 67}, until="4.1.0")),
         Branch("arm_depthwise_conv_fast_s16", FAST_S16, Origin(_FILE, _FUNCTION, dict.fromkeys(_FROM_4_1, 64))),
         Branch("arm_depthwise_conv_s16", TRUE, Origin(_FILE, _FUNCTION, {"4.0.0": 81, **dict.fromkeys(_FROM_4_1, 78)})),
     ),

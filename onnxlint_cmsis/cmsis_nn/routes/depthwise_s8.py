@@ -14,12 +14,14 @@ from onnxlint_cmsis.cmsis_nn.names import (
     PAD_W,
     UNIT_DILATION,
 )
-from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, MVE_ONLY, NOT_MVE, Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, Branch, Origin, Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.depthwise_scratch import DEPTHWISE_S8, TRANSPOSED_FILTER
+from onnxlint_cmsis.types import Isa
 
 _FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s8.c"
 _FUNCTION = "arm_depthwise_conv_wrapper_s8"
-_FROM_4_0 = dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", "6.0.0"), 0)
+_FROM_4_0 = ("4.0.0", "4.1.0", "5.0.0", "6.0.0")
 _TO_CONV = {"7.0.0": 110, "main": 110}
 
 _SINGLE_5_8 = all_of(equal(CH_MULT, 1), equal(IN_N, 1))
@@ -38,28 +40,18 @@ def _to_conv(threshold: int, compiler: str) -> Branch:
     )
 
 
-def _lines(first: int, second: int, third: int, last: int) -> dict[str, int]:
-    """Lines in 5.8.0, 5.9.0, 4.0.0 to 6.0.0, and 7.0.0 with main."""
-    older = {"cmsis5-5.8.0": first, "cmsis5-5.9.0": second}
-    return older | dict.fromkeys(_FROM_4_0, third) | dict.fromkeys(_TO_CONV, last)
+def _lines(second: int, third: int, last: int) -> dict[str, int]:
+    """Lines in 5.9.0, 4.0.0 to 6.0.0, and 7.0.0 with main."""
+    return {V5_9: second, **dict.fromkeys(_FROM_4_0, third), **dict.fromkeys(_TO_CONV, last)}
 
 
-def _newer(lines: dict[str, int]) -> dict[str, int]:
-    return {release: line for release, line in lines.items() if release != "cmsis5-5.8.0"}
+def _branch(
+    kernel: str, when: Condition, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = ""
+) -> Branch:
+    return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, isas, until=until))
 
 
-_LINE_3X3 = _lines(65, 66, 66, 130)
-_LINE_OPT = _lines(79, 81, 81, 145)
-_LINE_GENERAL = _lines(95, 97, 97, 161)
-
-
-def _only_5_8(lines: dict[str, int]) -> dict[str, int]:
-    return {"cmsis5-5.8.0": lines["cmsis5-5.8.0"]}
-
-
-def _not_mve(when: Condition, lines: dict[str, int]) -> Branch:
-    return Branch("arm_depthwise_conv_3x3_s8", when, Origin(_FILE, _FUNCTION, lines, NOT_MVE))
-
+_3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 
 WRAPPER = Wrapper(
     entry="depthwise_s8",
@@ -67,11 +59,11 @@ WRAPPER = Wrapper(
     branches=(
         _to_conv(1, "gcc"),
         _to_conv(8, "armclang"),
-        _not_mve(all_of(_SINGLE_5_8, _SQUARE_3), _only_5_8(_LINE_3X3)),
-        _not_mve(all_of(_SINGLE, _SQUARE_3, at_most(PAD_W, 1)), _newer(_LINE_3X3)),
-        Branch("arm_depthwise_conv_s8_opt", _SINGLE_5_8, Origin(_FILE, _FUNCTION, _only_5_8(_LINE_OPT))),
-        Branch("arm_depthwise_conv_s8_opt", _SINGLE, Origin(_FILE, _FUNCTION, _newer(_LINE_OPT))),
-        Branch("arm_depthwise_conv_s8", TRUE, Origin(_FILE, _FUNCTION, _LINE_GENERAL)),
+        _branch(_3X3, all_of(_SINGLE_5_8, _SQUARE_3), {V5_8: 65}, NOT_MVE, V5_9),
+        _branch(_3X3, all_of(_SINGLE, _SQUARE_3, at_most(PAD_W, 1)), _lines(66, 66, 130), NOT_MVE),
+        _branch(_OPT, _SINGLE_5_8, {V5_8: 79}, until=V5_9),
+        _branch(_OPT, _SINGLE, _lines(81, 81, 145)),
+        _branch("arm_depthwise_conv_s8", TRUE, {V5_8: 95, **_lines(97, 97, 161)}),
     ),
     sizes=DEPTHWISE_S8,
     params="dw_conv_params",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.names import PER_CHANNEL
+from onnxlint_cmsis.cmsis_nn.releases import V5_8
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.fully_connected_scratch import FULLY_CONNECTED_S8
 
 _FOLDER = "Source/FullyConnectedFunctions/"
 _FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"
 _FUNCTION = "arm_fully_connected_wrapper_s8"
-_BEFORE = ("cmsis5-5.8.0", "cmsis5-5.9.0", "4.0.0", "4.1.0", "5.0.0", "6.0.0")
 
 WRAPPER = Wrapper(
     entry="fully_connected_s8",
@@ -22,7 +22,8 @@ WRAPPER = Wrapper(
             Origin(
                 _FOLDER + "arm_fully_connected_s8.c",
                 "arm_fully_connected_s8",
-                {**dict.fromkeys(_BEFORE, 0), "4.0.0": 50},
+                {V5_8: 0, "4.0.0": 50},
+                until="7.0.0",
             ),
         ),
         Branch(

@@ -29,7 +29,12 @@ WRAPPER = Wrapper(
         Branch(
             "arm_transpose_conv_s8",
             TRUE,
-            Origin(CONVOLUTION + "arm_transpose_conv_s8.c", "arm_transpose_conv_s8", {"5.0.0": 49, "6.0.0": 49}),
+            Origin(
+                CONVOLUTION + "arm_transpose_conv_s8.c",
+                "arm_transpose_conv_s8",
+                {"5.0.0": 49, "6.0.0": 49},
+                until="7.0.0",
+            ),
         ),
         Branch("arm_convolve_s8", REVERSED, Origin(_FILE, _FUNCTION, {"7.0.0": 73, "main": 73}), binds=_UPSCALED),
         Branch("arm_transpose_conv_s8", TRUE, Origin(_FILE, _FUNCTION, {"7.0.0": 141, "main": 141})),

@@ -18,23 +18,10 @@ from onnxlint_cmsis.cmsis_nn.names import (
     TAPS,
     UNIT_DILATION,
 )
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, later, outlives
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Size
 from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S8
-from onnxlint_cmsis.cmsis_nn.scratch.scratch_rows import (
-    ALL,
-    DSP_ONLY,
-    FROM_4,
-    FROM_4_1,
-    FROM_5,
-    FROM_6,
-    FROM_7,
-    R4_0,
-    R5,
-    R5_8,
-    R5_9,
-    size,
-    within,
-)
+from onnxlint_cmsis.cmsis_nn.scratch.scratch_rows import DSP_ONLY, size, within
 from onnxlint_cmsis.types import Isa
 
 TRANSPOSED_FILTER = (("filter_dims.n", FILTER_C), ("filter_dims.c", FILTER_N))
@@ -50,6 +37,9 @@ _WRAPPER = "arm_depthwise_conv_wrapper_s8_get_buffer_size"
 _OPT = "arm_depthwise_conv_s8_opt_get_buffer_size"
 
 
+_TO_CONV_SINCE = "7.0.0"
+
+
 def _to_conv(threshold: int, compiler: str) -> tuple[Size, ...]:
     """Depthwise as convolution (7.0.0 on, MVE): the convolution's size and room for the transposed weights."""
     binds = dict(TRANSPOSED_FILTER)
@@ -57,12 +47,13 @@ def _to_conv(threshold: int, compiler: str) -> tuple[Size, ...]:
     return tuple(
         size(
             case.size.substitute(binds) + OUT_C * TAPS,
-            within(_WRAPPER, (release,), MVE_ONLY, (compiler,)),
+            within(_WRAPPER, later(_TO_CONV_SINCE, case.origin.since), MVE_ONLY, (compiler,), case.origin.until),
             all_of(taken, case.when.substitute(binds)),
         )
-        for release in FROM_7
         for case in CONVOLVE_S8
-        if release in case.origin.lines and Isa.MVE in case.origin.isas and compiler in case.origin.compilers
+        if outlives(case.origin.until, _TO_CONV_SINCE)
+        and Isa.MVE in case.origin.isas
+        and compiler in case.origin.compilers
     )
 
 
@@ -72,35 +63,35 @@ _SQUARE_3 = all_of(equal(FILTER_W, 3), equal(FILTER_H, 3), at_most(PAD_H, 1), at
 DEPTHWISE_S8 = (
     *_to_conv(1, "gcc"),
     *_to_conv(8, "armclang"),
-    size(0, within(_WRAPPER, FROM_4_1, DSP_ONLY), all_of(_SAME, _SQUARE_3)),
-    size(2 * IN_C * TAPS, within(_OPT, R5_8, DSP_ONLY), _SAME_5_8),
-    size(2 * IN_C * TAPS, within(_OPT, R5_9 + FROM_4, DSP_ONLY), _SAME),
-    size(4 * IN_C * TAPS + 4, within(_OPT, R5_8, MVE_ONLY), _SAME_5_8),
-    size(4 * IN_C * TAPS + 4, within(_OPT, R5_9, MVE_ONLY), _SAME),
-    size(496 * TAPS, within(_OPT, FROM_4, MVE_ONLY), _SAME),
-    size(0, within(_WRAPPER, ALL)),
+    size(0, within(_WRAPPER, "4.1.0", DSP_ONLY), all_of(_SAME, _SQUARE_3)),
+    size(2 * IN_C * TAPS, within(_OPT, V5_8, DSP_ONLY, until=V5_9), _SAME_5_8),
+    size(2 * IN_C * TAPS, within(_OPT, V5_9, DSP_ONLY), _SAME),
+    size(4 * IN_C * TAPS + 4, within(_OPT, V5_8, MVE_ONLY, until=V5_9), _SAME_5_8),
+    size(4 * IN_C * TAPS + 4, within(_OPT, V5_9, MVE_ONLY, until="4.0.0"), _SAME),
+    size(496 * TAPS, within(_OPT, "4.0.0", MVE_ONLY), _SAME),
+    size(0, within(_WRAPPER, V5_8)),
 )
 
 _FAST_S16 = "arm_depthwise_conv_fast_s16_get_buffer_size"
 
 
-def _fast_s16(releases: tuple[str, ...], fast: Condition) -> tuple[Size, ...]:
+def _fast_s16(fast: Condition, since: str, until: str = "") -> tuple[Size, ...]:
     return (
-        size(2 * IN_C * TAPS, within(_FAST_S16, releases, DSP_ONLY), fast),
-        size(8 * IN_C * TAPS + 8, within(_FAST_S16, releases, MVE_ONLY), fast),
+        size(2 * IN_C * TAPS, within(_FAST_S16, since, DSP_ONLY, until=until), fast),
+        size(8 * IN_C * TAPS + 8, within(_FAST_S16, since, MVE_ONLY, until=until), fast),
     )
 
 
 DEPTHWISE_S16 = (
-    *_fast_s16(R4_0, FAST_S16_4_0),
-    *_fast_s16(FROM_4_1, FAST_S16),
-    size(0, within("arm_depthwise_conv_wrapper_s16_get_buffer_size", FROM_4)),
+    *_fast_s16(FAST_S16_4_0, "4.0.0", "4.1.0"),
+    *_fast_s16(FAST_S16, "4.1.0"),
+    size(0, within("arm_depthwise_conv_wrapper_s16_get_buffer_size", "4.0.0")),
 )
 
 _OPT_S4 = "arm_depthwise_conv_s4_opt_get_buffer_size"
 DEPTHWISE_S4 = (
-    size(2 * IN_C * TAPS, within(_OPT_S4, R5), _SAME),
-    size(2 * IN_C * TAPS, within(_OPT_S4, FROM_6, NOT_MVE), _SAME),
-    size(496 * TAPS, within(_OPT_S4, FROM_6, MVE_ONLY), _SAME),
-    size(0, within("arm_depthwise_conv_wrapper_s4_get_buffer_size", FROM_5)),
+    size(2 * IN_C * TAPS, within(_OPT_S4, "5.0.0", until="6.0.0"), _SAME),
+    size(2 * IN_C * TAPS, within(_OPT_S4, "6.0.0", NOT_MVE), _SAME),
+    size(496 * TAPS, within(_OPT_S4, "6.0.0", MVE_ONLY), _SAME),
+    size(0, within("arm_depthwise_conv_wrapper_s4_get_buffer_size", "5.0.0")),
 )

@@ -121,7 +121,7 @@ class _Questions:
         members = [(name, place) for name, place in one.members if not self.view.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
-            if axis.size is None or axis.size > MAX_ELEMENTS:
+            if not axis.indexed or (axis.size or 0) > MAX_ELEMENTS:
                 return np.ones(one.size, bool)
             found |= any_lane(axis, one.id, one.size, question(name, place))
         return found if members else np.ones(one.size, bool)
