@@ -24,6 +24,7 @@ FLOOR = {
     "algebra": 2,
     "operators": 3,
     "formats": 4,
+    "runtimes": 5,
     "dims": 5,
     "lower": 5,
     "analysis": 6,
