@@ -177,11 +177,8 @@ def of_weights(graph: Graph, node: Node, position: int) -> TensorQuantization | 
     for move in reversed(moves):
         order = move.ints("perm") or tuple(reversed(range(rank)))
         axis = found.axis % rank if rank else found.axis
-        found = (
-            found._replace(axis=order.index(axis))
-            if operator_of(move).elements is Elements.TRANSPOSED and axis in order
-            else found
-        )
+        if operator_of(move).elements is Elements.TRANSPOSED and axis in order:
+            found = found._replace(axis=order.index(axis))
     return found
 
 

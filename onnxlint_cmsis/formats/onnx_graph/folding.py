@@ -131,8 +131,8 @@ def _evaluate(node: NodeProto, values: Mapping[str, Value], known: Mapping[str, 
         return None
     try:
         result = FOLDS[node.op_type](attributes, *(values[name] if name else None for name in node.input))
-    except (TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
-        return None  # elements that are not known where they count, or operands that do not fit
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
+        return None  # elements that are not known where they count, or operands that are left out or do not fit
     return _array(result, ()) if isinstance(result, int) else result
 
 
