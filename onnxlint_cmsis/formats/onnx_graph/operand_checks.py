@@ -13,13 +13,15 @@ from onnxlint_cmsis.operators.roles import Form, Quantized
 from onnxlint_cmsis.types import Size
 
 Shape = tuple[Size, ...]
+CONVOLVING = (Form.CONVOLUTION, Form.TRANSPOSED)
+"""Forms of convolutions' weights."""
 
 
 def convolution_weights(graph: Graph) -> Iterator[Problem]:
     """Rank, channels per group, kernel_shape and bias of convolutions, as far as the sizes are known."""
     for node in graph.nodes:
         roles = operator_of(node).roles
-        if roles.form not in (Form.CONVOLUTION, Form.TRANSPOSED) or node.int("channels_last"):
+        if roles.form not in CONVOLVING or node.int("channels_last"):
             continue
         x, w, bias = (_shape(graph, node, place) for place in (roles.data[0], roles.weights[0], roles.bias))
         found = next(_convolution(node, x, w, bias), None) if w is not None else None
@@ -52,7 +54,7 @@ def window_attributes(graph: Graph) -> Iterator[Problem]:
     """Strides, dilations, pads and kernel of convolutions and pooling: as many as the input has spatial axes."""
     for node in graph.nodes:
         shape = _shape(graph, node, 0)
-        sliding = "kernel_shape" in node.attributes or (node.domain, node.op_type) in CONVOLUTIONS
+        sliding = "kernel_shape" in node.attributes or operator_of(node).roles.form in CONVOLVING
         found = window_misfit(node, len(shape) - 2) if sliding and shape is not None and len(shape) > 2 else ""
         if found:
             yield Problem("invalid", found, node.label)
