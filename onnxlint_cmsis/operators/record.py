@@ -27,7 +27,7 @@ BY_WEIGHTS = NotFollowed("the weights tell which columns count")
 READS_ALL = NotFollowed("every element of every input may count for every element of the result")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """One ONNX operator."""
 
