@@ -2,6 +2,7 @@
 
 * text and SARIF output on a MobileNet-size model against `import onnx; onnx.load(FILE, load_external_data=False)`;
 * the same file with and without the checks that search sizes (CNN201, CNN202);
+* a quantized MobileNet with every check on against the same `onnx.load`, for one target and for three;
 * 1 GB of weights against 1 MB; 10,000 nodes against 1,000; peak memory beside each.
 Nothing here fails: shared machines are noisy, so read the medians.
 """
@@ -50,6 +51,11 @@ def main(runs: int) -> None:
         compare("SARIF against text", [*sarif, model], [*lint, model], runs)
         sized, bare = ([*lint, "--size-checks-limit", limit] for limit in ("unlimited", "0"))
         compare("with the size checks against without", [*sized, model], [*bare, model], runs)
+        quantized = str(paths["quantized"])
+        load = f"import onnx; onnx.load({quantized!r}, load_external_data=False)"
+        for targets in ("cortex-m4", "cortex-m55", "cortex-m0,cortex-m4,cortex-m55"):
+            command = [*lint, "--target", targets, quantized]
+            compare(f"every check for {targets} against onnx.load", command, [sys.executable, "-c", load], runs)
         compare("1 GB against 1 MB of weights", [*bare, str(paths["large"])], [*bare, str(paths["small"])], runs)
         compare("10,000 against 1,000 nodes", [*lint, str(paths["n10000"])], [*lint, str(paths["n1000"])], runs)
 

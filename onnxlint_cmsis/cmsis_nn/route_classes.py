@@ -34,49 +34,68 @@ COMPARED = {
 }
 
 
-def alike(calls: KernelCall, target: Target) -> Numbers:
+CHANNELS = frozenset(("input_dims.c", "filter_dims.n", "filter_dims.c", "output_dims.c", "ch_mult"))
+"""Variables in which the calls may differ."""
+
+MANY = 40
+"""Truths put into one number at a time; an int64 holds them beside the number of a million calls."""
+
+
+def route_classes(calls: KernelCall, target: Target) -> Numbers:
     """A number for each call, from 0 up; calls with the same number take the same route on the target.
 
     `calls` is a call whose channel counts are arrays of one length, at least one of them.
     """
     values = calls.variables()
     known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
-    moving = frozenset(name for name, sizes in known.items() if sizes.ndim)
+    moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
     truths = [
         _truth(comparison, known)
         for comparison, names in comparisons(calls.entry, target)
         if moving & names and names <= known.keys()
     ]
-    differing = {truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}
+    differing = list({truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}.values())
     numbers = np.zeros(length, dtype=np.int64)
-    for truth in differing.values():
-        _, numbers = np.unique(2 * numbers + truth, return_inverse=True)
+    for first in range(0, len(differing), MANY):
+        for truth in differing[first : first + MANY]:
+            numbers = 2 * numbers + truth
+        _, numbers = np.unique(numbers, return_inverse=True)
     return numbers
 
 
 @cache
 def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[str]], ...]:
-    """Every comparison that routing a call of the entry point could ask for, with the variables that it reads.
+    """Every comparison of channel counts that routing a call of the entry point could ask for, with what it reads.
 
     All in terms of the call's own variables.
     """
     wrapper = wrapper_for(entry) or single_branch(entry)
-    conditions = [branch.when for branch in _branches(wrapper, target)]
-    conditions += [size.when for size in wrapper.sizes if size.origin.covers(target)]
-    conditions += [row.when for row in DELEGATIONS if row.origin.spans(target.release)]
-    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
-    conditions += [condition for row in hazards for condition in (row.when, row.unsized) if condition]
-    sizes = [term(-1), *(size.size for size in wrapper.sizes if size.origin.covers(target))]
+    sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
+    conditions = _conditions(entry, wrapper, target) + [size.when for size in sizes]
+    scratch = [term(-1), *(size.size for size in sizes)]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
-    found = [
-        comparison.substitute(binds).substitute({"ctx.size": size})
-        for condition in conditions
-        for comparison in _parts(condition)
-        for binds in seen
-        for size in (sizes if "ctx.size" in comparison.names() else sizes[:1])
+    parts = [part for condition in conditions for part in _parts(condition)]
+    found: dict[Condition, None] = {}
+    for binds in seen:
+        moving = CHANNELS | {"ctx.size"} | {name for name, value in binds.items() if value.reads(CHANNELS)}
+        for part in parts:
+            if not any(side.reads(moving) for side in part.terms):
+                continue
+            bound = part.substitute(binds) if binds else part
+            sized = any(side.reads({"ctx.size"}) for side in part.terms)
+            found |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
+    return tuple((comparison, comparison.names()) for comparison in found)
+
+
+def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:
+    """Conditions of branches, delegations and hazards that a call of an entry point may meet."""
+    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
+    return [
+        *(branch.when for branch in _branches(wrapper, target)),
+        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
+        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
     ]
-    return tuple((comparison, comparison.names()) for comparison in dict.fromkeys(found))
 
 
 def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.planning.problem import Factor, Level, Problem, Sizes
+from onnxlint_cmsis.planning.problem import Level, Problem, Sizes
 
 MAX_CELLS = 1_000_000
 """Cells of the largest table that is worth making; a problem that needs a larger one is not eliminated."""
@@ -54,18 +55,24 @@ def order(problem: Problem) -> list[int] | None:
     return chosen
 
 
-def tabulate(factor: Factor, domains: Mapping[int, Sequence[int]]) -> Table:
-    """All measures of a factor."""
-    return Table(factor.scope, factor.table([domains[variable] for variable in factor.scope]))
+def tabulate(problem: Problem) -> list[Table]:
+    """All measures of a problem: one table for all factors of the same variables."""
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    for factor in problem.factors:
+        scope = tuple(sorted(factor.scope))
+        values = factor.table([problem.domains[variable] for variable in factor.scope])
+        values = values.transpose(0, *(1 + factor.scope.index(variable) for variable in scope))
+        found[scope] = found[scope] + values if scope in found else values
+    return list(starmap(Table, found.items()))
 
 
 def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level], order: Sequence[int]) -> Sizes:
     """The sizes with the least levels, the first before the second and so on; of equals, earlier candidates.
 
-    `tables` are those of the problem's factors. Raises no error for a problem without factors.
+    `tables` are those that `tabulate` makes of the problem.
     """
     weights = np.array(levels, dtype=np.int64)
-    pending = [Table(table.scope, np.tensordot(weights, table.values, axes=1)) for table in tables]
+    pending = [Table(table.scope, _weighted(weights, table.values)) for table in tables]
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     choices: list[_Choice] = []
     for variable in order:
@@ -80,6 +87,12 @@ def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level]
     for choice in reversed(choices):
         picked[choice.variable] = int(choice.best[tuple(picked[other] for other in choice.scope)])
     return {variable: problem.domains[variable][picked[variable]] for variable in problem.domains}
+
+
+def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Levels from measures: [levels, measures] by [measures, ...]."""
+    levels: np.ndarray = weights @ values.reshape(len(values), -1)
+    return levels.reshape(-1, *values.shape[1:])
 
 
 def _joined(met: Sequence[Table], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:

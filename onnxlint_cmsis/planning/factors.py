@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
@@ -26,6 +27,8 @@ _BITS = dict(ELEM_TYPES.values())
 
 Domains = Mapping[int, Sequence[int]]
 """Sizes that each class may take."""
+_Stored = tuple[tuple[Axis, ...], int]
+"""Axes of a stored constant, and bits of an element."""
 Misses = Callable[[Site, int, Route], int]
 """Routing conditions that a layer misses with a route on one target, given by its place among the targets."""
 
@@ -125,24 +128,27 @@ def _fixed(present: tuple[Price, ...], layout: Layout) -> Factor:
 
 
 def stored_constants(view: View, layout: Layout, domains: Domains) -> Iterator[Factor]:
-    """Bytes of each stored constant along a class that may change."""
+    """Bytes of the stored constants along classes that may change: one factor for all that have the same classes."""
+    found: dict[tuple[int, ...], Counter[_Stored]] = {}
     for name, constant in view.graph.constants.items():
         axes = view.dimensions.axes(name) or ()
-        scope = tuple(dict.fromkeys(leaf for axis in axes for leaf in leaves(axis) if leaf in domains))
+        scope = tuple(sorted({leaf for axis in axes for leaf in leaves(axis) if leaf in domains}))
         if scope:
-            bits = _BITS.get(constant.elem_type, 8)
-            yield _constant(axes, {leaf: domains[leaf] for leaf in scope}, bits, layout)
+            found.setdefault(scope, Counter())[axes, _BITS.get(constant.elem_type, 8)] += 1
+    for scope, constants in found.items():
+        yield _constants(constants, {leaf: domains[leaf] for leaf in scope}, layout)
 
 
-def _constant(axes: tuple[Axis, ...], domains: Domains, bits: int, layout: Layout) -> Factor:
+def _constants(constants: Mapping[_Stored, int], domains: Domains, layout: Layout) -> Factor:
     """Counted in float, which is exact up to LARGEST elements and never wraps round above."""
 
     def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
         open_grid = np.ix_(*(np.array(sizes, dtype=np.float64) for sizes in candidates))
         at = cast("dict[int, int]", dict(zip(domains, open_grid, strict=True)))
-        elements = prod(0 if (size := resized(axis, at)) is None else size for axis in axes)
         table = layout.zeros(*map(len, candidates))
-        table[layout.bytes] = (np.minimum(elements, LARGEST).astype(np.int64) * bits + 7) // 8
+        for (axes, bits), count in constants.items():
+            elements = prod(0 if (size := resized(axis, at)) is None else size for axis in axes)
+            table[layout.bytes] += (np.minimum(elements, LARGEST).astype(np.int64) * bits + 7) // 8 * count
         return table
 
     return Factor(domains, tabulate)

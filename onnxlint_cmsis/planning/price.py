@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.cmsis_nn.route_classes import alike
+from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
 from onnxlint_cmsis.planning.channel_axes import Channels, Numbers, Site
 from onnxlint_cmsis.types import KernelCall, Target
 
@@ -116,7 +116,7 @@ class Prices:
 
     def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target) -> Column:
         calls = site.calls(inputs, outputs)
-        numbers = alike(calls, target) if np.all(_countable(calls)) else np.arange(inputs.size)
+        numbers = route_classes(calls, target) if np.all(_countable(calls)) else np.arange(inputs.size)
         _, places, which = np.unique(numbers, return_index=True, return_inverse=True)
         routes = tuple(route(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
         found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.zeros(inputs.size, dtype=bool))

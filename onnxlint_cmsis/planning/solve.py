@@ -36,7 +36,7 @@ def _exact(
     found_order = order(problem)
     if found_order is None:
         return [], True
-    tables = [tabulate(factor, problem.domains) for factor in problem.factors]
+    tables = tabulate(problem)
     weighted = list(levels)
     for attempt in range(ATTEMPTS):
         sizes = eliminate(problem, tables, weighted, found_order)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.cmsis_nn.route_classes import alike
+from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
@@ -80,7 +80,7 @@ def together(calls):
 def test_calls_with_one_number_take_one_route(calls, release, cpu):
     target = parse_target(cpu, release, "gcc")
     routes = {}
-    for call, number in zip(calls, alike(together(calls), target), strict=True):
+    for call, number in zip(calls, route_classes(together(calls), target), strict=True):
         assert routes.setdefault(int(number), way(route(call, target))) == way(route(call, target))
 
 
@@ -106,4 +106,4 @@ def test_numbers_are_few(cpu):
         KernelCall("convolve_s8", plane._replace(c=a), Dims(b, 1, 1, a), plane._replace(c=b))
         for a, b in product(range(8, 40), range(8, 40))
     ]
-    assert len(set(alike(together(calls), parse_target(cpu, "7.0.0", "gcc")).tolist())) < 40
+    assert len(set(route_classes(together(calls), parse_target(cpu, "7.0.0", "gcc")).tolist())) < 40
