@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -62,7 +63,7 @@ class _Quantized:
         self.value = "input"
         self._rng = np.random.default_rng(1)
 
-    def layer(self, op_type: str, *shape: int, **attributes: object) -> None:
+    def layer(self, op_type: str, *shape: int, **attributes: Any) -> None:
         """Add a layer, with s8 weights per output channel and an int32 bias where it has a shape, and quantize it."""
         index = len(self.nodes)
         inputs = [self.value, *self._weights(index, shape)] if shape else [self.value]
@@ -94,7 +95,7 @@ class _Quantized:
         self.stored.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
-    def _dequantize(self, name: str, scale: list[str], **attributes: object) -> None:
+    def _dequantize(self, name: str, scale: list[str], **attributes: Any) -> None:
         made = f"{name}_float"
         self.nodes.append(helper.make_node("DequantizeLinear", [name, *scale], [made], made, **attributes))
 

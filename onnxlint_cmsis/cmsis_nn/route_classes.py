@@ -7,8 +7,9 @@ calls at once takes a fraction of routing each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,8 @@ MANY = 40
 """Truths put into one number at a time; an int64 holds them beside the number of a million calls."""
 
 
-def route_classes(calls: KernelCall, target: Target) -> Numbers:
-    """A number for each call, from 0 up; calls with the same number take the same route on the target.
+def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers, ...]:
+    """For each target a number for each call, from 0 up; calls with the same number take the same route there.
 
     `calls` is a call whose channel counts are arrays of one length, at least one of them.
     """
@@ -50,12 +51,21 @@ def route_classes(calls: KernelCall, target: Target) -> Numbers:
     known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
     moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
-    truths = [
-        _truth(comparison, known)
-        for comparison, names in comparisons(calls.entry, target)
-        if moving & names and names <= known.keys()
+    asked = [
+        [one for one, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
+        for target in targets
     ]
-    differing = list({truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}.values())
+    truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
+    for comparison in chain(*asked):
+        if id(comparison) not in truths:
+            truth = _truth(comparison, known)
+            truths[id(comparison)] = truth if truth.any() and not truth.all() else None
+    return tuple(_numbered([truths[id(one)] for one in comparing], length) for comparing in asked)
+
+
+def _numbered(truths: Sequence[NDArray[np.bool_] | None], length: int) -> Numbers:
+    """A number for each of the calls, the same for calls of which all the same is true; None is true of all or none."""
+    differing = list({truth.tobytes(): truth for truth in truths if truth is not None}.values())
     numbers = np.zeros(length, dtype=np.int64)
     for first in range(0, len(differing), MANY):
         for truth in differing[first : first + MANY]:
@@ -132,12 +142,17 @@ def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
 
 def _quotient(left: Numbers, right: Numbers) -> Numbers:
     """Division as in C: truncated towards zero."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left // right
     divisor = np.where(right == 0, 1, right)
     whole: Numbers = np.sign(left) * np.sign(divisor) * (np.abs(left) // np.abs(divisor))
     return np.where(right == 0, UNDEFINED, whole)
 
 
 def _remainder(left: Numbers, right: Numbers) -> Numbers:
+    """`%` as in C: the sign of the dividend."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left % right
     return np.where(right == 0, UNDEFINED, left - _quotient(left, right) * right)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
-from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses, stored_constants
+from onnxlint_cmsis.planning.factors import factors_of, misses_in, stored_constants
 from onnxlint_cmsis.planning.measures import Count, Layout
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import View
@@ -52,7 +52,7 @@ def decide(
     """
     movable = movable_classes(view, refused)
     domains = domains_of(view, prices, movable, live, options)
-    misses = misses_in(view, prices) if options.policy == "route" else no_misses
+    misses = misses_in(view, prices) if options.policy == "route" else None
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = Problem(domains, factors)
     layout = Layout(len(prices.targets))

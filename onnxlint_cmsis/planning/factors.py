@@ -33,7 +33,7 @@ Misses = Callable[[Site, int, Route], int]
 """Routing conditions that a layer misses with a route on one target, given by its place among the targets."""
 
 
-def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses: Misses) -> tuple[Factor, ...]:
+def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses: Misses | None) -> tuple[Factor, ...]:
     """Every factor of a model over the classes that may change, with their sizes; those without any are constant."""
     layout = Layout(len(prices.targets))
     return (
@@ -42,11 +42,6 @@ def factors_of(view: View, prices: Prices, domains: Domains, align: int, misses:
         *stored_constants(view, layout, domains),
         *blind_factors(view, layout, domains),
     )
-
-
-def no_misses(_site: Site, _place: int, _route: Route) -> int:
-    """For policies that ask for no route."""
-    return 0
 
 
 def misses_in(view: View, prices: Prices) -> Misses:
@@ -82,7 +77,7 @@ def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     return all(map(fixable, check.run(subject)))
 
 
-def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses) -> Factor:
+def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses | None) -> Factor:
     """What one layer measures, on every target."""
     layout = Layout(len(prices.targets))
     scope = tuple(leaf for leaf in site.leaves if leaf in domains)
@@ -93,20 +88,26 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
         found = site.grid(scope, candidates)
         if found is None:
             return layout.zeros(*shape)
-        inputs, outputs, which = _different(*found)
+        inputs, outputs, which = _all(*found) if site.plain else _different(*found)
         table = layout.zeros(inputs.size)
         table[layout.unaligned] = sum((sizes % align != 0).astype(np.int64) for sizes in (inputs, outputs))
         for place, (new, old) in enumerate(zip(prices.columns(site, inputs, outputs), present, strict=True)):
             table[layout.hazards[place]] = new.of_routes(hazards_of)
             table[layout.risks[place]] = new.of_routes(risks_of)
-            table[layout.misses] += new.of_routes(partial(misses, site, place))
+            if misses is not None:
+                table[layout.misses] += new.of_routes(partial(misses, site, place))
             if old.instructions is not None:
                 # A layer of unknown cost takes no part; one that enters a kernel of unknown cost has the present one.
                 table[layout.instructions[place]] = np.where(new.known, new.instructions, old.instructions)
                 table[layout.blind] += ~new.known
-        return table[:, which].reshape(-1, *shape)
+        return (table if which is None else table[:, which]).reshape(-1, *shape)
 
     return Factor({leaf: domains[leaf] for leaf in scope}, tabulate)
+
+
+def _all(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, None]:
+    """The channel counts as they are, where none comes twice."""
+    return inputs, outputs, None
 
 
 def _different(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, NDArray[np.intp]]:

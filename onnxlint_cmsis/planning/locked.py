@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.channel_axes import Site
-from onnxlint_cmsis.planning.factors import blind_factors, layer_factor, no_misses
+from onnxlint_cmsis.planning.factors import blind_factors, layer_factor
 from onnxlint_cmsis.planning.measures import Layout
 from onnxlint_cmsis.planning.planning_input import View
 from onnxlint_cmsis.planning.policies import REACH
@@ -42,7 +42,7 @@ def _gain(group: DimensionClass, sites: Sequence[Site], view: View, prices: Pric
     """The gain of one class; `sites` are the layers along it."""
     layout = Layout(len(prices.targets))
     domains = {group.id: tuple(range(group.size, group.size + REACH))}
-    layers = (layer_factor(site, prices, domains, 1, no_misses) for site in sites)
+    layers = (layer_factor(site, prices, domains, 1, None) for site in sites)
     factors = (*layers, *blind_factors(view, layout, domains))
     problem = Problem(domains, factors)
     if not factors:

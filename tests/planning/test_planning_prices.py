@@ -15,7 +15,7 @@ from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.planning.decide import decide
-from onnxlint_cmsis.planning.factors import factors_of, no_misses
+from onnxlint_cmsis.planning.factors import factors_of
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import view_of
 from onnxlint_cmsis.planning.price import LARGEST, Prices
@@ -99,7 +99,7 @@ def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
     reader = view.sites[-1]
     domains = dict.fromkeys(leaves(reader.inputs), (3, 4, 5))
     (factor,) = (
-        one for one in factors_of(view, prices, domains, 4, no_misses) if len(one.scope) == 2 and one.measure((3, 5))[2]
+        one for one in factors_of(view, prices, domains, 4, None) if len(one.scope) == 2 and one.measure((3, 5))[2]
     )
     sizes = Problem(domains, (factor,))
     assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))
