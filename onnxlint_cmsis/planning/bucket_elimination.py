@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.planning.problem import Level, Problem, Sizes
+from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes
 
 MAX_CELLS = 1_000_000
 """Cells of the largest table that is worth making; a problem that needs a larger one is not eliminated."""
 
 
-class Table(NamedTuple):
+class MeasureTable(NamedTuple):
     """Values over all candidates of a few variables."""
 
     scope: tuple[int, ...]
@@ -32,7 +32,7 @@ class _Choice(NamedTuple):
     best: np.ndarray
 
 
-def order(problem: Problem) -> list[int] | None:
+def order(problem: SizeProblem) -> list[int] | None:
     """Order of elimination, smallest table first; None where one would have more than MAX_CELLS cells."""
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     if any(prod(width[variable] for variable in factor.scope) > MAX_CELLS for factor in problem.factors):
@@ -55,7 +55,7 @@ def order(problem: Problem) -> list[int] | None:
     return chosen
 
 
-def tabulate(problem: Problem) -> list[Table]:
+def tabulate(problem: SizeProblem) -> list[MeasureTable]:
     """All measures of a problem: one table for all factors of the same variables."""
     found: dict[tuple[int, ...], np.ndarray] = {}
     for factor in problem.factors:
@@ -63,16 +63,18 @@ def tabulate(problem: Problem) -> list[Table]:
         values = factor.table([problem.domains[variable] for variable in factor.scope])
         values = values.transpose(0, *(1 + factor.scope.index(variable) for variable in scope))
         found[scope] = found[scope] + values if scope in found else values
-    return list(starmap(Table, found.items()))
+    return list(starmap(MeasureTable, found.items()))
 
 
-def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level], order: Sequence[int]) -> Sizes:
+def eliminate(
+    problem: SizeProblem, tables: Sequence[MeasureTable], levels: Sequence[Level], order: Sequence[int]
+) -> Sizes:
     """The sizes with the least levels, the first before the second and so on; of equals, earlier candidates.
 
     `tables` are those that `tabulate` makes of the problem.
     """
     weights = np.array(levels, dtype=np.int64)
-    pending = [Table(table.scope, _weighted(weights, table.values)) for table in tables]
+    pending = [MeasureTable(table.scope, _weighted(weights, table.values)) for table in tables]
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     choices: list[_Choice] = []
     for variable in order:
@@ -82,7 +84,7 @@ def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level]
         joint = _joined(met, scope, len(levels), width)
         best = _least(joint)
         choices.append(_Choice(variable, scope[1:], best[0]))
-        pending.append(Table(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
+        pending.append(MeasureTable(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
     picked: dict[int, int] = {}
     for choice in reversed(choices):
         picked[choice.variable] = int(choice.best[tuple(picked[other] for other in choice.scope)])
@@ -95,7 +97,7 @@ def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     return levels.reshape(-1, *values.shape[1:])
 
 
-def _joined(met: Sequence[Table], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
+def _joined(met: Sequence[MeasureTable], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
     """Sum of tables over the union of their variables, in the order of `scope`."""
     total = np.zeros((levels, *(width[variable] for variable in scope)), dtype=np.int64)
     for table in met:

@@ -15,7 +15,7 @@ call. So the loops are counted without branches on channel counts.
 """
 
 
-class Sizes(NamedTuple):
+class LoopSizes(NamedTuple):
     """Every size that a kernel's loops depend on, none of them unknown."""
 
     n: int
@@ -91,7 +91,7 @@ class Sizes(NamedTuple):
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
-def sizes_of(call: KernelCall) -> Sizes | None:
+def sizes_of(call: KernelCall) -> LoopSizes | None:
     """The sizes of a call, or None where one is unknown; an entry point without a filter has one of 1x1."""
     image, out, stride, pad = call.input_dims, call.output_dims, call.stride, call.padding
     kernel = _NO_FILTER if call.filter_dims.h is None and call.filter_dims.w is None else call.filter_dims
@@ -100,7 +100,7 @@ def sizes_of(call: KernelCall) -> Sizes | None:
         stride.h, stride.w, pad.h, pad.w, call.dilation.h, call.dilation.w, call.ch_mult,
     )  # fmt: skip
     known = tuple(number for number in numbers if number is not None)
-    return Sizes(*known) if len(known) == len(numbers) else None
+    return LoopSizes(*known) if len(known) == len(numbers) else None
 
 
 def add(counts: Counts, more: Counts, turns: int = 1) -> None:
