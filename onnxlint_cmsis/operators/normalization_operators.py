@@ -36,8 +36,6 @@ BATCH_NORMALIZATION = Operator(
 )
 
 
-BATCH_NORMALIZATION = _normalization("BatchNormalization", channel_numbers, Risk.NONE, Layout.IMAGE, SCALE_AND_VARIANCE)
-
 NORMALIZATIONS = (
     BATCH_NORMALIZATION,
     _normalization("GroupNormalization", ties.group_normalization, Risk.NONE),
