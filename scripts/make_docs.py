@@ -17,8 +17,9 @@ from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
-from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
+from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.reporters.rule_help import explanation  # noqa: E402
 from report_page import report_page  # noqa: E402
 
