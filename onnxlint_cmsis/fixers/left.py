@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.checks.undecided import missing_sizes
+from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.result import Left
 from onnxlint_cmsis.fixers.state import name_of
