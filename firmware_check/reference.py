@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.fixers.runtime import onnx_runtime
+from onnxlint_cmsis.proof.runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step

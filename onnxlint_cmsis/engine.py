@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
 
 
 class FileReport(NamedTuple):
@@ -102,11 +102,7 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     wrong = {problem.node for problem in graph.problems if problem.node}
     if not wrong:
         return lowered
-    return lowered._replace(
-        layers=tuple(layer for layer in lowered.layers if layer.node.label not in wrong),
-        undecided=tuple(node for node in lowered.undecided if node.label not in wrong),
-        foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
-    )
+    return lowered.without(wrong)
 
 
 def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
@@ -115,11 +111,11 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
         return []
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
     from onnxlint_cmsis.cmsis_nn.cost import predicted
-    from onnxlint_cmsis.fixers.bodies import unprovable
-    from onnxlint_cmsis.fixers.refusals import refused
     from onnxlint_cmsis.planning.agreed_plan import Limits, agreed_plan
     from onnxlint_cmsis.planning.class_facts import class_findings
     from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.proof.subgraph_classes import unprovable
+    from onnxlint_cmsis.rewrite.refusals import refused
 
     consent = Consent(settings, model.path)
     prices = Prices(settings.targets, predicted, model.route)

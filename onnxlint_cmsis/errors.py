@@ -1,7 +1,18 @@
-"""The error of a run that cannot begin: a command line, configuration or baseline that makes no sense."""
+"""Errors that more than one room raises or catches."""
 
 from __future__ import annotations
 
 
 class UsageError(ValueError):
-    """What the user gave cannot be used; the text, one line, names the place, what was found and what is allowed."""
+    """A command line, configuration or baseline cannot be used.
+
+    The text, one line, names the place, what was found and what is allowed.
+    """
+
+
+class NotAppliedError(Exception):
+    """A plan cannot be applied to a model; the text is one clause that says what stands in the way."""
+
+
+class UnreadableError(NotAppliedError):
+    """External data cannot be read; the text names the tensor and the file."""

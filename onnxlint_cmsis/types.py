@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
+InputShapes = Mapping[str, tuple[Size, ...]]
+"""Sizes of model inputs by name (`--input-shape`)."""
 
 
 class Isa(str, Enum):

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
 from onnxlint_cmsis.fixers.fix import Fixed, fix_model  # noqa: E402
-from onnxlint_cmsis.fixers.state import request_of  # noqa: E402
+from onnxlint_cmsis.fixers.request import fix_request  # noqa: E402
 from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
 from onnxlint_cmsis.planning.policies import POLICIES  # noqa: E402
 from onnxlint_cmsis.reporters.fixes import proof_text  # noqa: E402
@@ -29,7 +29,7 @@ TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 
 def outcomes(path: Path, policy: str, target: str) -> Iterator[tuple[bool, str]]:
     """(good, text) of one fix and of fixing its outcome again."""
-    request = request_of(make_settings(targets=[target], fix_policy=policy))
+    request = fix_request(make_settings(targets=[target], fix_policy=policy))
     try:
         fixed = fix_model(str(path), path.read_bytes(), request)
     except ModelError as error:

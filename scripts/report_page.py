@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from onnxlint_cmsis.fixers.branches import Branch
-from onnxlint_cmsis.fixers.compare import Difference
-from onnxlint_cmsis.fixers.result import (
+from onnxlint_cmsis.results.fix_result import (
     ClassChange,
     FixResult,
     LayerChange,
-    Left,
     Locked,
     Numbers,
     Repair,
+    SkippedClass,
+    TargetTotal,
     TensorChange,
-    Total,
 )
-from onnxlint_cmsis.fixers.verify import Proof
+from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
 
 HEAD = """# What a report tells of a fix
 
@@ -36,14 +34,14 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("each of classes", ClassChange),
     ("each of tensors", TensorChange),
     ("each of layers", LayerChange),
-    ("each of totals", Total),
+    ("each of totals", TargetTotal),
     ("each of repairs", Repair),
     ("each of locked", Locked),
-    ("each of left", Left),
+    ("each of left", SkippedClass),
     ("macs and bytes", Numbers),
     ("proof", Proof),
     ("each of proof.differences", Difference),
-    ("each of proof.unreached", Branch),
+    ("each of proof.unreached", IfBranch),
 )
 """Objects of the report and what they are made from, in the order of the page."""
 

@@ -18,12 +18,14 @@ SHARED = ROOT.parent / "shared"
 FLOOR = {
     "errors": 0,
     "types": 0,
+    "results": 1,
     "atomic": 1,
     "cmsis_nn": 1,
     "graph": 1,
     "algebra": 2,
     "operators": 3,
     "formats": 4,
+    "runtimes": 5,
     "dims": 5,
     "lower": 5,
     "analysis": 6,
@@ -32,12 +34,14 @@ FLOOR = {
     "planning": 8,
     "reporters": 8,
     "accepted": 9,
-    "fixers": 10,
-    "engine": 11,
-    "layers": 11,
-    "commands": 12,
-    "cli": 13,
-    "__main__": 14,
+    "rewrite": 10,
+    "proof": 10,
+    "fixers": 11,
+    "engine": 12,
+    "layers": 12,
+    "commands": 13,
+    "cli": 14,
+    "__main__": 15,
 }
 """A module may import from its own room and from lower floors; rooms on one floor know nothing of each other."""
 
@@ -106,7 +110,7 @@ def test_the_firmware_check_stands_on_the_package_alone() -> None:
 
 def test_only_reading_and_fixing_touch_protobufs() -> None:
     for path in MODULES:
-        if room(path) not in ("formats", "fixers"):
+        if room(path) not in ("formats", "rewrite", "proof"):
             assert "import onnx\n" not in path.read_text(encoding="utf-8"), path
             assert "from onnx " not in path.read_text(encoding="utf-8"), path
 

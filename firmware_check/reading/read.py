@@ -16,12 +16,12 @@ from firmware_check.reading.moves import move_step, strides_of
 from firmware_check.reading.table import MOVES, OPERATORS
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, lies_in, reshaped, row_major, transposed
-from onnxlint_cmsis.graph.derived import derived_values
+from onnxlint_cmsis.operators.derived import derived_values
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
 
 
 def read_program(path: str, graph: Graph, library: Library, lowered: Lowered | None = None) -> Program:

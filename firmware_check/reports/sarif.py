@@ -10,12 +10,12 @@ import sarif_om as om
 
 from firmware_check.verdict import RULES
 from onnxlint_cmsis import __version__
-from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif import FINGERPRINT, OUTSIDE, SCHEMA
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.uris import below, below_root
+from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:

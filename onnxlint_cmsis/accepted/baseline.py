@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.reporters.fingerprint import identity
+from onnxlint_cmsis.results.fingerprint import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.tensors import Axes, NotFollowedError, Tensors
@@ -48,8 +48,8 @@ class LayerDims(NamedTuple):
 class Context(Tensors):
     """All that a rule may do: read sizes, tie, pin, bind, and note what layers decide."""
 
-    def __init__(self, graph: Graph) -> None:
-        super().__init__(graph)
+    def __init__(self, graph: Graph, derived: Collection[str]) -> None:
+        super().__init__(graph, derived)
         self.elements: dict[str, tuple[Element, ...]] = {}
         self.layers: list[LayerDims] = []
         self.groups: dict[int, dict[str, Dimension]] = {}

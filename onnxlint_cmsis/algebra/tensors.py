@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from onnxlint_cmsis.algebra.unify import unify
 from onnxlint_cmsis.algebra.variables import Dimension, Variables, size_of
-from onnxlint_cmsis.graph.derived import derived_values
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.types import Size
 
@@ -20,7 +19,7 @@ class NotFollowedError(Exception):
 class Tensors:
     """Dimensions of every tensor. `node` is the node whose rule runs, `label` its name in locks."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, derived: Collection[str]) -> None:
         self.graph = graph
         self.variables = Variables()
         self.node: Node = Node(-1, "", "", "", 0, (), ())
@@ -28,7 +27,7 @@ class Tensors:
         self.tensors: dict[str, Axes] = {}
         self.uses: dict[tuple[int, int], Axes] = {}
         """Axes of constant vectors, by node and input."""
-        self.derived = derived_values(graph)
+        self.derived = derived
         """Tensors computed from constants alone."""
 
     def enter(self, node: Node) -> None:
@@ -93,11 +92,7 @@ class Tensors:
     def _copied_per_use(self, name: str) -> bool:
         """A constant vector that no node computes: one tensor may serve layers that have nothing else in common."""
         constant = self.graph.constants.get(name)
-        return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self._is_stored(name)
-
-    def _is_stored(self, name: str) -> bool:
-        producer = self.graph.producers.get(name)
-        return name in self.graph.constants and (producer is None or producer.is_op("Constant"))
+        return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self.graph.stores(name)
 
     def _pin_overridable(self, name: str, axes: Axes) -> None:
         constant = self.graph.constants.get(name)

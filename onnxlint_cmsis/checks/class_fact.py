@@ -33,6 +33,8 @@ class ClassFact(NamedTuple):
     """Axis of that tensor."""
     saved: tuple[int, ...] = ()
     """Predicted instructions that the size saves on each target, all other classes changed."""
+    measured: tuple[str, ...] = ()
+    """Builds that the predictions were measured on, where those are of other releases than the targets'."""
     bytes: int = 0
     """Bytes that the constants grow by."""
     repaired: tuple[str, ...] = ()
@@ -59,7 +61,8 @@ def about_class(fact: ClassFact, text: str) -> Statement:
 def about_size(fact: ClassFact, what: str) -> Statement:
     """Say what a new size gives the whole model if all other classes change too; `what` names the change."""
     gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
-    text = f"{what}: {gains} predicted instructions (not cycles), {fact.bytes:+,} bytes."
+    where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
+    text = f"{what}: {gains} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes."
     if fact.repaired:
         text += f" This steps around {' and '.join(fact.repaired)}."
     group = fact.group

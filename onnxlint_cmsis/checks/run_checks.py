@@ -13,7 +13,8 @@ from onnxlint_cmsis.types import Finding
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
-    from onnxlint_cmsis.lower.layer import Layer, Lowered
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.types import Target
 
 

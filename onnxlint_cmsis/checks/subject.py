@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
-from onnxlint_cmsis.lower.layer import Layer, Lowered
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.types import KernelCall, Location, Resize, Source, Statement, Target
 
 if TYPE_CHECKING:

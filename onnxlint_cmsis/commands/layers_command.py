@@ -9,7 +9,7 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.lower.layer import UNDECIDED
+from onnxlint_cmsis.lower.verdict import UNDECIDED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -68,7 +68,7 @@ def _worded(row: dict[str, object]) -> dict[str, object]:
     """The row with words for a kernel that is not there, what it computes along, and a filter it does not have."""
     words: dict[str, object] = {"fused": [node["op"] for node in row.get("fused", ())]}  # type: ignore[attr-defined]
     if not row["kernel"]:
-        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED) else "?"
+        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED.reason) else "?"
     if row["filter"] == [None] * 4:
         words["filter"] = None
     return {**row, **words}

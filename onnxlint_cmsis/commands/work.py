@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.result import FixResult
+    from onnxlint_cmsis.results.fix_result import FixResult
     from onnxlint_cmsis.types import Finding
 
 
@@ -86,7 +86,7 @@ def lint_one(job: Job) -> Linted:
 def fix_one(job: Job) -> Linted:
     """Fix one file; no result where it is no model, which linting explains. An exception becomes the `error`."""
     from onnxlint_cmsis import engine
-    from onnxlint_cmsis.fixers.file import fix_file
+    from onnxlint_cmsis.fixers.fix_file import fix_file
 
     try:
         fixed = fix_file(job.path, job.settings, write=job.fix != "diff")
@@ -129,7 +129,7 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
     busy: dict[Worker, _Task] = {}
     finished: dict[int, Linted] = {}
     if any(job.fix for job in jobs):
-        import onnxlint_cmsis.fixers.file  # noqa: F401 - what the results are made of: once, before processes start
+        import onnxlint_cmsis.fixers.fix_file  # noqa: F401 - what the results are made of: once, before processes start
     with team(processes) as workers:
         for number in range(len(jobs)):
             while number not in finished:
@@ -171,7 +171,7 @@ def _outcome(task: _Task, answer: Linted | Ended) -> Linted:
 
 def _unproven(job: Job, ended: Ended) -> FixResult:
     """A file whose fix took its process along."""
-    from onnxlint_cmsis.fixers.result import FixResult
+    from onnxlint_cmsis.results.fix_result import FixResult
 
     reason = f"nothing is proven: its process ended {ended.how}"
     if "onnxruntime" in ended.packages:

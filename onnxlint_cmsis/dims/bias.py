@@ -6,14 +6,14 @@ amount has to be in the bias.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.scales import activation_scale, weight_scales
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
+from onnxlint_cmsis.operators.pairwise_operators import ADD
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Form, Roles, Sums
 
-REAL = ("Conv", "ConvTranspose", "FusedConv", "FusedGemm", "Gemm", "MatMul")
-"""Operators that multiply in float, data at input 0 and weights at input 1."""
 INT32, DEQUANTIZED, FLOAT = "int32", "dequantized", "float"
 ROUNDING = 2.0**-22
 """How far a bias scale may be from the product of the other two: float32 products of float32 numbers, rounded twice."""
@@ -45,8 +45,22 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     None for other operators, for nodes in subgraphs and local functions, for a bias that is computed, that a caller
     may replace or that does not hold one number per output channel, and where weights are the left factor.
     """
-    rule = SLOTS.get((node.domain, node.op_type))
-    return rule(graph, node) if rule is not None and not node.graph else None
+    roles = operator_of(node).roles
+    if node.graph or roles.sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):
+        return None
+    if roles.bias < 0:
+        return _behind(graph, node, roles)
+    if roles.sums is Sums.INTEGERS:
+        return _integer(graph, node, roles)
+    beta = node.attributes.get("beta", 1.0) if roles.form is Form.GEMM else 1.0
+    slot = _real(graph, node, node, roles.bias, 1) if beta != 0.0 else None
+    plain = node.attributes.get("alpha", 1.0) == 1.0 == beta or roles.form is not Form.GEMM
+    return slot if slot is None or plain else slot._replace(exact=False)
+
+
+def _weights_are_left(graph: Graph, node: Node, roles: Roles) -> bool:
+    """Whether a matrix product has its constant factor on the left."""
+    return len(roles.weights) > 1 and _is_constant(graph, node.inputs[roles.data[0]])
 
 
 def bias_scales(graph: Graph, node: Node) -> tuple[float, ...] | None:
@@ -74,9 +88,11 @@ class FactorScales(NamedTuple):
 
 def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
     """Scales of what a layer multiplies; None where it does not multiply two dequantized tensors directly."""
-    if node.op_type not in REAL or not _has(node, 1):
+    roles = operator_of(node).roles
+    if roles.sums is not Sums.FLOAT or not _has(node, roles.weights[0]):
         return None
-    data, weights = activation_scale(graph, node.inputs[0]), weight_scales(graph, node.inputs[1], _outputs(graph, node))
+    data = activation_scale(graph, node.inputs[roles.data[0]])
+    weights = weight_scales(graph, node.inputs[roles.weights[0]], _outputs(graph, node))
     if data is None or weights is None or node.attributes.get("alpha", 1.0) != 1.0:
         return None
     return FactorScales(data, weights)
@@ -84,89 +100,54 @@ def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
 
 def _outputs(graph: Graph, node: Node) -> int:
     """Axis of the weights along which the output channels lie, counted from the front; -1 where it is not one axis."""
-    if node.op_type in ("Gemm", "FusedGemm"):
-        return 0 if node.int("transB") else 1
-    if node.op_type in ("MatMul", "MatMulInteger"):
-        return 1 if len(graph.shape(node.inputs[1]) or ()) == 2 else -1
-    if node.op_type == "ConvTranspose":
+    roles = operator_of(node).roles
+    if roles.form is Form.CONVOLUTION:
+        return 0
+    if roles.form is Form.TRANSPOSED:
         return 1 if node.int("group", 1) == 1 else -1
-    return 0
+    swapped = bool(node.int("transB"))
+    return 1 - swapped if len(graph.shape(node.inputs[roles.weights[0]]) or ()) == 2 else -1
 
 
-def _count(graph: Graph, node: Node, weights: int) -> int:
+def _count(graph: Graph, node: Node) -> int:
     """Output channels; 0 where unknown."""
+    roles = operator_of(node).roles
+    weights = roles.weights[0]
     shape = graph.shape(node.inputs[weights]) if _has(node, weights) else None
-    if node.op_type == "ConvTranspose":
+    if roles.form is Form.TRANSPOSED:
         return 0 if shape is None or len(shape) < 2 else (shape[1] or 0) * node.int("group", 1)
     axis = _outputs(graph, node)
     return 0 if shape is None or not 0 <= axis < len(shape) else shape[axis] or 0
 
 
-def _integer_at(position: int, weights: int) -> Callable[[Graph, Node], BiasSlot | None]:
-    """An int32 input of a quantized operator."""
-
-    def slot(graph: Graph, node: Node) -> BiasSlot | None:
-        if not _has(node, position):
-            return BiasSlot(INT32, "", node.index, position, exact=True)
-        constant = _stored(graph, node.inputs[position])
-        if constant is None or not _per_channel(constant, _count(graph, node, weights), 1):
-            return None
-        return BiasSlot(INT32, constant.name, node.index, position, exact=True)
-
-    return slot
-
-
-def _qgemm(graph: Graph, node: Node) -> BiasSlot | None:
-    """Input 6 of QGemm, an int32 sum before any scale; B is [K, N] or, with transB, [N, K]."""
-    shape = graph.shape(node.inputs[3]) if _has(node, 3) else None
-    columns = 0 if node.int("transB") else 1
-    if not _has(node, 6):
-        return BiasSlot(INT32, "", node.index, 6, exact=True)
-    constant = _stored(graph, node.inputs[6])
-    count = (shape[columns] or 0) if shape is not None and len(shape) == 2 else 0
-    if constant is None or not _per_channel(constant, count, 1):
+def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
+    """An int32 input of a quantized operator, added before any scale."""
+    if not _has(node, roles.bias):
+        return BiasSlot(INT32, "", node.index, roles.bias, exact=True)
+    constant = _stored(graph, node.inputs[roles.bias])
+    if constant is None or not _per_channel(constant, _count(graph, node), 1):
         return None
-    return BiasSlot(INT32, constant.name, node.index, 6, exact=True)
+    return BiasSlot(INT32, constant.name, node.index, roles.bias, exact=True)
 
 
-def _convolution(graph: Graph, node: Node) -> BiasSlot | None:
-    """Input 2 of a convolution; a new one may be added."""
-    return _real(graph, node, node, 2, 1)
-
-
-def _gemm(graph: Graph, node: Node) -> BiasSlot | None:
-    """Input 2 of Gemm, scaled by beta."""
-    plain = node.attributes.get("alpha", 1.0) == 1.0 == node.attributes.get("beta", 1.0)
-    if node.attributes.get("beta", 1.0) == 0.0 or _is_constant(graph, node.inputs[0]):
-        return None
-    slot = _real(graph, node, node, 2, 1)
-    return slot if slot is None or plain else slot._replace(exact=False)
-
-
-def _matmul(graph: Graph, node: Node) -> BiasSlot | None:
-    """The constant of the one Add that reads the product."""
+def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
+    """The constant of the one Add that reads the sum of an operator without a bias."""
     add = _only_add(graph, node)
-    if add is None or _is_constant(graph, node.inputs[0]):
-        return None
-    return _real(graph, node, add, 1 - add.inputs.index(node.outputs[0]), 1)
-
-
-def _integer_sum(graph: Graph, node: Node) -> BiasSlot | None:
-    """The int32 constant of the one Add that reads the sum of ConvInteger or MatMulInteger."""
-    add = _only_add(graph, node)
-    if add is None or _is_constant(graph, node.inputs[0]):
+    if add is None or any(each.value < 0 for each in roles.quantized):
         return None
     position = 1 - add.inputs.index(node.outputs[0])
+    after = 1 if roles.form is not Form.CONVOLUTION else len(graph.shape(node.inputs[roles.weights[0]]) or ()) - 1
+    if roles.sums is Sums.FLOAT:
+        return _real(graph, node, add, position, after)
     constant = _stored(graph, add.inputs[position])
-    after = len(graph.shape(node.inputs[1]) or ()) - 1 if node.op_type == "ConvInteger" else 1
-    if constant is None or not _per_channel(constant, _count(graph, node, 1), after):
+    if constant is None or not _per_channel(constant, _count(graph, node), after):
         return None
     return BiasSlot(INT32, constant.name, add.index, position, exact=True)
 
 
 def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> BiasSlot | None:
     """A bias added in float: a constant, or int32 behind DequantizeLinear."""
-    scales, count = bias_scales(graph, node), _count(graph, node, 1)
+    scales, count = bias_scales(graph, node), _count(graph, node)
     if not _has(reader, position):
         kind = FLOAT if scales is None else DEQUANTIZED
         return BiasSlot(kind, "", reader.index, position, scales is not None, scales or ())
@@ -188,7 +169,7 @@ def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> 
 def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
     """The int32 constant behind a DequantizeLinear without zero-point that nobody else reads."""
     producer = graph.producers.get(name)
-    if producer is None or producer.op_type != "DequantizeLinear" or name in graph.outputs:
+    if producer is None or not operator_of(producer).dequantizes or name in graph.outputs:
         return None
     if any(consumer is not reader for consumer in graph.consumers.get(name, ())):
         return None
@@ -205,7 +186,7 @@ def _only_add(graph: Graph, node: Node) -> Node | None:
     """The Add that is all that reads a node's result."""
     made = node.outputs[0]
     consumers = graph.consumers.get(made, ())
-    if made in graph.outputs or len(consumers) != 1 or not consumers[0].is_op("Add") or consumers[0].graph:
+    if made in graph.outputs or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
         return None
     add = consumers[0]
     return add if len(add.inputs) == 2 and add.inputs.count(made) == 1 else None
@@ -213,10 +194,8 @@ def _only_add(graph: Graph, node: Node) -> Node | None:
 
 def _stored(graph: Graph, name: str) -> Constant | None:
     """An initializer or Constant node's value that no caller may replace."""
-    constant, producer = graph.constants.get(name), graph.producers.get(name)
-    if constant is None or constant.overridable or (producer is not None and not producer.is_op("Constant")):
-        return None
-    return constant
+    constant = graph.constants.get(name) if graph.stores(name) else None
+    return None if constant is None or constant.overridable else constant
 
 
 def _per_channel(constant: Constant, count: int, after: int) -> bool:
@@ -239,19 +218,3 @@ def _agree(own: tuple[float, ...], product: tuple[float, ...]) -> bool:
 
 def _has(node: Node, position: int) -> bool:
     return position < len(node.inputs) and bool(node.inputs[position])
-
-
-SLOTS: dict[tuple[str, str], Callable[[Graph, Node], BiasSlot | None]] = {
-    ("", "Conv"): _convolution,
-    ("", "ConvTranspose"): _convolution,
-    ("", "ConvInteger"): _integer_sum,
-    ("", "QLinearConv"): _integer_at(8, 3),
-    ("", "Gemm"): _gemm,
-    ("", "MatMul"): _matmul,
-    ("", "MatMulInteger"): _integer_sum,
-    ("com.microsoft", "FusedConv"): _convolution,
-    ("com.microsoft", "FusedGemm"): _gemm,
-    ("com.microsoft", "QLinearConv"): _integer_at(8, 3),
-    ("com.microsoft", "QGemm"): _qgemm,
-}
-"""Layers that can take a constant, by domain and operator."""

@@ -16,12 +16,11 @@ class Constants:
     def __init__(self, graph: Graph, derived: Collection[str]) -> None:
         self.graph = graph
         self.derived = derived
-        """Tensors computed from constants alone (`onnx_graph.derived.derived_values`)."""
+        """Tensors computed from constants alone (`operators.derived.derived_values`)."""
 
     def stored(self, key: str) -> bool:
         """Whether the file itself holds the value, so that it can be edited."""
-        producer = self.graph.producers.get(key)
-        return key in self.graph.constants and (producer is None or producer.is_op("Constant"))
+        return self.graph.stores(key)
 
     def constant(self, key: str) -> bool:
         """Whether a tensor is stored or computed from stored ones alone."""

@@ -6,82 +6,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
-from onnxlint_cmsis.formats.onnx_graph.operand_checks import CONVOLUTIONS, PRODUCTS, QUANTIZED
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Form
 
 
 class NotFilledError(Exception):
     """No new elements make sense; the text is one clause that says why."""
-
-
-Operator = tuple[str, str]
-"""Domain and operator."""
-
-MICROSOFT = "com.microsoft"
-
-ZERO_POINTS: dict[Operator, dict[int, int]] = {
-    **{
-        operator: {value: zero for value, _, zero in places if value >= 0}
-        for operator, places in QUANTIZED.items()
-        if operator[1] != "QuantizeLinear"
-    },
-    ("", "ConvInteger"): {0: 2, 1: 3},
-    ("", "MatMulInteger"): {0: 2, 1: 3},
-    (MICROSOFT, "QLinearConv"): {0: 2, 3: 5},
-    (MICROSOFT, "DynamicQuantizeMatMul"): {1: 3},
-    (MICROSOFT, "MatMulIntegerToFloat"): {0: 4, 1: 5},
-}
-"""Inputs that hold quantized values, and the input with their zero-point."""
-
-PARAMETERS: dict[Operator, frozenset[int]] = {
-    **{
-        operator: frozenset(place for _, scale, zero in places for place in (scale, zero))
-        for operator, places in QUANTIZED.items()
-    },
-    ("", "ConvInteger"): frozenset({2, 3}),
-    ("", "MatMulInteger"): frozenset({2, 3}),
-    (MICROSOFT, "QLinearConv"): frozenset({1, 2, 4, 5, 6, 7}),
-    (MICROSOFT, "DynamicQuantizeMatMul"): frozenset({2, 3}),
-    (MICROSOFT, "MatMulIntegerToFloat"): frozenset({2, 3, 4, 5}),
-}
-"""Inputs that hold scales and zero-points."""
-
-ONE: dict[Operator, frozenset[int]] = {
-    ("", "BatchNormalization"): frozenset({1, 4}),
-    ("", "Acosh"): frozenset({0}),
-    ("", "Div"): frozenset({1}),
-    ("", "Log"): frozenset({0}),
-    ("", "Mod"): frozenset({1}),
-    ("", "Pow"): frozenset({1}),
-    ("", "Reciprocal"): frozenset({0}),
-}
-"""Inputs where 0 would make the lane NaN or infinite, or no lane of a normalisation; they get 1."""
-
-MOVING = frozenset(
-    {
-        *("Cast", "Concat", "Expand", "Flatten", "Gather", "Identity", "Pad"),
-        *("Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-    }
-)
-"""Operators of the default domain that hand elements on, so that a constant before one means what it means after."""
-
-ZERO_KEEPING: dict[Operator, tuple[int, ...]] = {
-    **{("", name): (0,) for name in (MOVING - {"Concat"})},
-    **{("", name): (0,) for name in ("Abs", "DequantizeLinear", "Neg", "QuantizeLinear", "Sign")},
-    **{(MICROSOFT, name): (0,) for name in ("DequantizeLinear", "QuantizeLinear")},
-    ("", "Mul"): (0, 1),
-}
-"""Operators that make real 0 of the new elements at these inputs; Concat does so of all."""
-
-WEIGHTS: dict[Operator, tuple[int, ...]] = {
-    **{operator: (weights,) for operator, (weights, _) in CONVOLUTIONS.items()},
-    **PRODUCTS,
-    (MICROSOFT, "QLinearConv"): (3,),
-    (MICROSOFT, "FusedGemm"): (0, 1),
-    (MICROSOFT, "DynamicQuantizeMatMul"): (1,),
-    (MICROSOFT, "MatMulIntegerToFloat"): (0, 1),
-}
-"""Inputs that may hold a layer's weights."""
 
 
 class FillKind(str, Enum):
@@ -107,21 +39,23 @@ class Fill(NamedTuple):
 
 def fill(constants: Constants, node: Node, position: int) -> Fill:
     """What new elements have to be for a node that reads them. Raises NotFilledError where its readers disagree."""
-    operator = node.domain, node.op_type
-    if position in PARAMETERS.get(operator, ()):
+    operator = operator_of(node)
+    quantized = operator.roles.quantized_of(node)
+    if any(position in (each.scale, each.zero_point) for each in quantized):
         return Fill(FillKind.FIRST)
-    if position in ZERO_POINTS.get(operator, {}):
-        return _zero_point(constants, node, position, ZERO_POINTS[operator][position])
-    if position in ONE.get(operator, ()):
+    zero_point = next((each.zero_point for each in quantized if each.value == position), None)
+    if zero_point is not None:
+        return _zero_point(constants, node, position, zero_point)
+    if position in operator.roles.ones:
         return Fill(FillKind.NUMBER, 1)
-    if node.is_op(*MOVING) and node.outputs[0] in constants.derived:
+    if operator.hands_on and node.outputs[0] in constants.derived:
         return _handed_on(constants, node)
     return Fill(FillKind.NUMBER, 0)
 
 
 def check_weights(constants: Constants, node: Node) -> None:
     """Raise NotFilledError unless new elements of a layer's weights are real 0 by the time the layer reads them."""
-    for position in WEIGHTS.get((node.domain, node.op_type), ()):
+    for position in operator_of(node).roles.weights:
         if position < len(node.inputs) and constants.constant(node.inputs[position]):
             _check_zero(constants, node.inputs[position], node.label)
 
@@ -164,11 +98,12 @@ def _zero_point(constants: Constants, node: Node, position: int, holder: int) ->
 def _channel_axis(constants: Constants, node: Node, position: int) -> int:
     """Axis of quantized values that a vector of zero-points belongs to."""
     rank = len(constants.graph.shape(node.inputs[position]) or ())
-    if node.op_type == "DequantizeLinear":
+    form = operator_of(node).roles.form
+    if form is None:
         return node.int("axis", 1) % rank if rank > 1 else 0
-    if node.op_type in ("ConvInteger", "QLinearConv"):
+    if form in (Form.CONVOLUTION, Form.TRANSPOSED):
         return 0
-    if node.op_type == "QGemm":
+    if form is Form.GEMM:
         return 0 if node.int("transB") else 1
     return rank - 1 if position else rank - 2
 
@@ -180,15 +115,15 @@ def _check_zero(constants: Constants, key: str, label: str) -> None:
         producer = constants.graph.producers.get(name)
         if constants.stored(name) or producer is None:
             continue
-        if producer.is_op("ConstantOfShape"):
+        operator = operator_of(producer)
+        if operator.elements is Elements.REPEATED:
             values = constants.graph.constants[name].values() if name in constants.graph.constants else None
             if values is None or any(values):
-                raise NotFilledError(f"the weights of {label} are a ConstantOfShape of other than 0")
+                raise NotFilledError(f"the weights of {label} are a {producer.op_type} of other than 0")
             continue
-        places = ZERO_KEEPING.get((producer.domain, producer.op_type))
-        if producer.is_op("Concat"):
-            places = tuple(range(len(producer.inputs)))
-        if places is None:
+        joined = operator.elements is Elements.JOINED
+        places = tuple(operator.roles.data_of(producer)) if joined else operator.zero
+        if not places:
             raise NotFilledError(
                 f"the weights of {label} come through {producer.op_type}, which may make 0 another value"
             )

@@ -6,44 +6,40 @@ from collections.abc import Iterator
 from math import prod
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.facets import Risk
+from onnxlint_cmsis.operators.registry import operator_of
 
-RISKY = frozenset(
-    {
-        *("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt"),
-        *("LpNormalization", "MeanVarianceNormalization", "Mod", "Pow", "ReduceLogSum", "ReduceProd"),
-    }
-)
-"""Operators that are not defined on some numbers, or grow so fast that the result may be too large."""
-NORMALIZATIONS = ("InstanceNormalization", "LayerNormalization", "RMSNormalization")
-"""Operators that divide by a deviation and epsilon."""
-SUMS = ("Add", "Clip", "Max", "Mean", "Min", "Sub", "Sum", "Where")
-PRODUCTS = ("Div", "Mul", "PRelu")
 LARGE = 2.0**16
 """Numbers beyond it take others out of the range of their type after a few steps; so do divisors below its inverse."""
+SHORT_TYPES = ("float16", "bfloat16")
 
 
 def risks(graph: Graph) -> list[Node]:
     """Nodes that may make a new lane NaN or infinite."""
-    return [node for node in graph.nodes if node.domain == "" and _risky(node, graph)]
+    return [node for node in graph.nodes if _risky(node, graph)]
 
 
 def _risky(node: Node, graph: Graph) -> bool:
-    name = node.op_type
-    if name in RISKY:
-        return True
-    if name == "Div" and not _is_scalar(graph, node.inputs[1]):
-        return True
-    if name in SUMS or name in PRODUCTS:
-        return any(_extreme(value, name in PRODUCTS) for value in _scalars(node, graph))
-    if name in NORMALIZATIONS:
+    risk = operator_of(node).risk
+    if risk is Risk.DIVISOR:
+        return not _is_scalar(graph, node.inputs[1]) or _any_extreme(node, graph, factor=True)
+    if risk in (Risk.LARGE_OPERAND, Risk.EXTREME_FACTOR):
+        return _any_extreme(node, graph, factor=risk is Risk.EXTREME_FACTOR)
+    if risk is Risk.EPSILON:
         epsilon = node.attributes.get("epsilon", 1e-5)
         return not isinstance(epsilon, int | float) or epsilon <= 0
-    return name in ("Cast", "CastLike") and graph.elem_type(node.outputs[0]) in ("float16", "bfloat16")
+    if risk is Risk.SHORT_TYPE:
+        return graph.elem_type(node.outputs[0]) in SHORT_TYPES
+    return risk is Risk.ALWAYS
 
 
 def _is_scalar(graph: Graph, name: str) -> bool:
     constant = graph.constants.get(name)
     return constant is not None and prod(constant.shape) == 1 and constant.values() is not None
+
+
+def _any_extreme(node: Node, graph: Graph, *, factor: bool) -> bool:
+    return any(_extreme(value, factor) for value in _scalars(node, graph))
 
 
 def _scalars(node: Node, graph: Graph) -> Iterator[float]:
@@ -54,6 +50,6 @@ def _scalars(node: Node, graph: Graph) -> Iterator[float]:
             yield from (float(value) for value in constant.values() or ())
 
 
-def _extreme(value: float, scales: bool) -> bool:
+def _extreme(value: float, factor: bool) -> bool:
     """Whether a number is NaN, large, or as a factor or divisor close to 0."""
-    return not abs(value) <= LARGE or (scales and abs(value) < 1 / LARGE)
+    return not abs(value) <= LARGE or (factor and abs(value) < 1 / LARGE)

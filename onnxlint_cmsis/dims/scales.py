@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
-
-KEEPING = (
-    *("Dropout", "Identity", "Relu", "GlobalMaxPool", "MaxPool"),
-    *("Flatten", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"),
-)
-"""Operators whose output holds nothing but elements of the first input and zeros."""
-MOVING = ("Identity", "Transpose")
-"""Operators through which an axis of scales is followed."""
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 
 def activation_scale(graph: Graph, name: str) -> float | None:
@@ -19,10 +13,11 @@ def activation_scale(graph: Graph, name: str) -> float | None:
         producer = graph.producers.get(name)
         if producer is None or name in graph.constants:
             return None
-        if is_dequantize(producer):
+        operator = operator_of(producer)
+        if operator.dequantizes:
             scales = _values(graph, producer)
             return scales[0] if scales is not None and len(scales) == 1 else None
-        if not producer.is_op(*KEEPING):
+        if not operator.keeps_scale or name not in (producer.outputs if operator.moves else producer.outputs[:1]):
             return None
         name = producer.inputs[0]
     return None
@@ -34,20 +29,16 @@ def weight_scales(graph: Graph, name: str, axis: int) -> tuple[float, ...] | Non
         producer = graph.producers.get(name)
         if producer is None:
             return None
-        if is_dequantize(producer):
+        operator = operator_of(producer)
+        if operator.dequantizes:
             return _along(graph, producer, axis)
-        if not producer.is_op(*MOVING):
+        if operator.elements not in (Elements.SAME, Elements.TRANSPOSED):
             return None
         name = producer.inputs[0]
         rank = len(graph.shape(name) or ())
-        if producer.op_type == "Transpose" and axis >= 0:
+        if operator.elements is Elements.TRANSPOSED and axis >= 0:
             axis = producer.ints("perm", tuple(reversed(range(rank))))[axis] if axis < rank else -1
     return None
-
-
-def is_dequantize(node: Node) -> bool:
-    """DequantizeLinear of either domain."""
-    return node.op_type == "DequantizeLinear" and node.domain in ("", "com.microsoft")
 
 
 def _along(graph: Graph, node: Node, axis: int) -> tuple[float, ...] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from onnxlint_cmsis.algebra.context import Context, NotFollowedError
 from onnxlint_cmsis.dims.sizes import follow, pin_elements
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.derived import derived_values
 from onnxlint_cmsis.operators.facets import NotFollowed
 from onnxlint_cmsis.operators.registry import operator_of
 
 
 def walk(graph: Graph) -> Context:
     """Tie, pin and bind every axis of the graph."""
-    context = Context(graph)
+    context = Context(graph, derived_values(graph))
     for name in graph.inputs:
         context.pin_all(context.axes_of(name) or (), f"graph input {name}")
     for node in graph.nodes:

@@ -1,1 +1,1 @@
-"""Changing a model: apply a plan of sizes, prove that the result computes the same, write it whole or not at all."""
+"""From findings to a proven file: plan, rewrite, prove, write whole or not at all."""

@@ -7,34 +7,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 from onnxlint_cmsis.analysis import Place
-from onnxlint_cmsis.fixers import differences
-from onnxlint_cmsis.fixers.bodies import branches_of
-from onnxlint_cmsis.fixers.correspond import correspondence
-from onnxlint_cmsis.fixers.doubt import disproved
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
-from onnxlint_cmsis.fixers.resize import apply
-from onnxlint_cmsis.fixers.state import ClassName, State, name_of, plan_of
-from onnxlint_cmsis.fixers.unlock import unlocked
-from onnxlint_cmsis.fixers.verify import Proof, prove
+from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.fixers import model_changes
+from onnxlint_cmsis.fixers.pad_inputs import unlocked
+from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of, plan_of
 from onnxlint_cmsis.planning.plan_model import Survey
+from onnxlint_cmsis.proof.check_constants import disproved
+from onnxlint_cmsis.proof.element_map import element_map
+from onnxlint_cmsis.proof.subgraph_classes import branches_of
+from onnxlint_cmsis.proof.verify import prove
+from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.rewrite.model_bytes import resized
 
 MAX_ROUNDS = 8
 """Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
 INPUTS = 16
 """Inputs that the proof tries."""
 
-Reasons = dict[ClassName, str]
-"""Classes, each with a clause about it."""
-
 
 class Attempt(NamedTuple):
     """One fix of a model, and what came of proving it."""
 
-    start: State
+    start: Snapshot
     """The model, with the classes that had to stay."""
     first: Survey
     """What planning makes of it."""
-    end: State
+    end: Snapshot
     """The new model; the same as `start` where nothing changes."""
     added: Mapping[ClassName, str] = {}
     """Inputs behind which a Pad was added, with what that is as a clause."""
@@ -58,7 +56,7 @@ class _ClassesError(Exception):
         self.classes = classes
 
 
-def attempt(start: State) -> Attempt:
+def attempt(start: Snapshot) -> Attempt:
     """Work out a fix and prove it."""
     first = _surveyed(start)
     try:
@@ -73,20 +71,20 @@ def attempt(start: State) -> Attempt:
 def _proven(made: Attempt) -> Attempt:
     """The attempt with its proof."""
     start, end = made.start, made.end
-    within = {group.id: branches_of(start.graph, group) for group, _ in differences.resized(start, end)}
+    within = {group.id: branches_of(start.graph, group) for group, _ in model_changes.resized(start, end)}
     branches = frozenset().union(*within.values())
-    shapes, beside = start.request.input_shapes, Path(start.path)
+    shapes, beside = start.request.analysis.input_shapes, Path(start.path)
     proof = prove(
         start.data,
         end.data,
         inputs=INPUTS,
         input_shapes=shapes,
         beside=beside,
-        same=correspondence(end),
+        same=element_map(start.graph, end.steps()),
         branches=branches,
     )
     if proof.equal:
-        worse = differences.worse(start, end, made.first)
+        worse = model_changes.worse(start, end, made.first)
         return made._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
     classes = start.dimensions.classes
@@ -96,7 +94,7 @@ def _proven(made: Attempt) -> Attempt:
     )
 
 
-def _worked_out(start: State, first: Survey) -> tuple[State, Reasons, Reasons]:
+def _worked_out(start: Snapshot, first: Survey) -> tuple[Snapshot, Reasons, Reasons]:
     """The new model, what was added to it, and what was not for the budget. Raises _ClassesError, UnreadableError."""
     added: Reasons = {}
     unpadded: Reasons = {}
@@ -112,7 +110,7 @@ def _worked_out(start: State, first: Survey) -> tuple[State, Reasons, Reasons]:
     return end, added, unpadded
 
 
-def _settled(state: State, found: Survey) -> State:
+def _settled(state: Snapshot, found: Survey) -> Snapshot:
     """The model after as many rounds as change anything. Raises _ClassesError, UnreadableError."""
     for _ in range(MAX_ROUNDS):
         if not found.decision.sizes:
@@ -122,7 +120,7 @@ def _settled(state: State, found: Survey) -> State:
     return state
 
 
-def _applied(state: State, found: Survey) -> State:
+def _applied(state: Snapshot, found: Survey) -> Snapshot:
     """The model with its decision applied. Raises _ClassesError, UnreadableError."""
     try:
         return state.changed(plan_of(found, state.request.options))
@@ -132,22 +130,32 @@ def _applied(state: State, found: Survey) -> State:
         raise _ClassesError(str(reason), dict(_not_alone(state, found))) from None
 
 
-def _not_alone(state: State, found: Survey) -> Iterator[tuple[ClassName, str]]:
+def _not_alone(state: Snapshot, found: Survey) -> Iterator[tuple[ClassName, str]]:
     """Classes whose new size cannot be applied even without the others."""
     for leaf, size in found.decision.sizes.items():
         alone = found._replace(decision=found.decision._replace(sizes={leaf: size}))
         try:
-            apply(state.model, state.graph, state.dimensions, plan_of(alone, state.request.options))
+            resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
         except NotAppliedError as reason:
             yield name_of(state, found.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
 
 
-def _surveyed(state: State) -> Survey:
+def _surveyed(state: Snapshot) -> Survey:
     """What planning makes of a model, once no constant that it relies on is seen to be another."""
     wrong: set[Place] = set()
     while True:
         found = state.survey(wrong)
-        more = disproved(state, found) - wrong
+        more = _disproved(state, found) - wrong
         if not more:
             return found
         wrong |= more
+
+
+def _disproved(state: Snapshot, found: Survey) -> set[Place]:
+    """Constants along the classes to cut that ONNX Runtime shows to be wrong."""
+    if found.lanes is None:
+        return set()
+    classes = state.dimensions.classes
+    cut = [classes[leaf] for leaf, want in found.decision.sizes.items() if want < classes[leaf].size]
+    axes = [member for group in cut for member in group.members if member[0] in state.graph.producers]
+    return disproved(state.data, state.path, state.request.analysis.input_shapes, found.lanes, axes)

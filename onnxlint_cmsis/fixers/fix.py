@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.fixers import differences
+from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.attempt import Attempt
-from onnxlint_cmsis.fixers.codes import require_readable
-from onnxlint_cmsis.fixers.left import left_out, why_nothing, wishes
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError, UnreadableError
-from onnxlint_cmsis.fixers.result import FixResult, Left, Numbers
 from onnxlint_cmsis.fixers.search import best
-from onnxlint_cmsis.fixers.state import Request, State
+from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
+from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass
+from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.planning.price import Prices
 
 
@@ -26,15 +27,15 @@ class Fixed(NamedTuple):
     """The proven model; None where nothing changes."""
 
 
-def fix_model(path: str, data: bytes, request: Request, prices: Prices | None = None) -> Fixed:
+def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
     """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
 
     `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets keep what
     they were asked for, so that a model like an earlier one is quicker to fix.
     """
-    start = State(path, data, request, prices)
+    start = Snapshot(path, data, request, prices)
     try:
-        require_readable(start.model, path)
+        check_external_data(data, path)
         return _fixed(start)
     except UnreadableError as reason:
         return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
@@ -42,7 +43,7 @@ def fix_model(path: str, data: bytes, request: Request, prices: Prices | None = 
         return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
 
 
-def _fixed(start: State) -> Fixed:
+def _fixed(start: Snapshot) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
     made, reasons = best(start)
     wished = wishes(made.first)
@@ -54,7 +55,7 @@ def _fixed(start: State) -> Fixed:
     return Fixed(_result(made, left), made.end.data)
 
 
-def _result(made: Attempt, left: tuple[Left, ...]) -> FixResult:
+def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
     start, end, first = made.start, made.end, made.first
     return FixResult(
         policy=start.request.options.policy,
@@ -62,21 +63,21 @@ def _result(made: Attempt, left: tuple[Left, ...]) -> FixResult:
         written=False,
         reason="",
         failed=False,
-        classes=tuple(differences.class_changes(start, end, first)),
-        tensors=tuple(differences.tensor_changes(start, end)),
-        layers=tuple(differences.layer_changes(start, end)),
-        totals=tuple(differences.totals(start, end, first)),
-        repairs=tuple(differences.repairs(start, end)),
-        locked=differences.locked(first, start.request.options),
+        classes=tuple(model_changes.class_changes(start, end, first)),
+        tensors=tuple(model_changes.tensor_changes(start, end)),
+        layers=tuple(model_changes.layer_changes(start, end)),
+        totals=tuple(model_changes.totals(start, end, first)),
+        repairs=tuple(model_changes.repairs(start, end)),
+        locked=model_changes.locked(first, start.request.options),
         left=left,
-        macs=differences.macs(start, end),
+        macs=model_changes.macs(start, end),
         bytes=Numbers(len(start.data), len(end.data)),
         added=tuple(made.added.values()),
         proof=made.proof,
     )
 
 
-def _unchanged(made: Attempt, reason: str, left: tuple[Left, ...]) -> Fixed:
+def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixed:
     """A model that stays as it is."""
     start = made.start
     result = FixResult(
@@ -85,10 +86,10 @@ def _unchanged(made: Attempt, reason: str, left: tuple[Left, ...]) -> Fixed:
         written=False,
         reason=reason,
         failed=made.failed,
-        totals=tuple(differences.totals(start, start, made.first)),
-        locked=differences.locked(made.first, start.request.options),
+        totals=tuple(model_changes.totals(start, start, made.first)),
+        locked=model_changes.locked(made.first, start.request.options),
         left=left,
-        macs=differences.macs(start, start),
+        macs=model_changes.macs(start, start),
         bytes=Numbers(len(start.data), len(start.data)),
         proof=made.proof,
     )

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from onnxlint_cmsis.fixers import differences
-from onnxlint_cmsis.fixers.attempt import Attempt, Reasons, attempt
-from onnxlint_cmsis.fixers.state import ClassName, State, name_of
+from onnxlint_cmsis.fixers import model_changes
+from onnxlint_cmsis.fixers.attempt import Attempt, attempt
+from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of
 
 MAX_TRIES = 32
 """Fixes of one model that are worked out and proven before the classes not yet tried are left out."""
 LATE = f"it was not tried: a proof with more classes failed, and at most {MAX_TRIES} are made"
 
 
-def best(start: State) -> tuple[Attempt, Reasons]:
+def best(start: Snapshot) -> tuple[Attempt, Reasons]:
     """The attempt that changes most of what can be proven, and why other classes are left out of it.
 
     Where nothing can be proven it is one with all classes that nothing else keeps, with its trouble. Raises
@@ -33,7 +33,7 @@ def best(start: State) -> tuple[Attempt, Reasons]:
 class _Search:
     """The search for classes that can be proven together."""
 
-    def __init__(self, start: State) -> None:
+    def __init__(self, start: Snapshot) -> None:
         self.refused: Reasons = {}
         """Classes left out for good, with the reason."""
         self._start, self._tries = start, 0
@@ -67,7 +67,7 @@ class _Search:
     def _tried(self, others: Reasons) -> Attempt:
         """The attempt without the classes left out for good, and without others."""
         self._tries += 1
-        return attempt(self._start.refusing({**self.refused, **others}))
+        return attempt(self._start.without({**self.refused, **others}))
 
 
 def _halves(names: Sequence[ClassName]) -> list[Sequence[ClassName]]:
@@ -79,6 +79,6 @@ def _halves(names: Sequence[ClassName]) -> list[Sequence[ClassName]]:
 def _changed(found: Attempt) -> Iterator[ClassName]:
     """Classes that an attempt changes, or would have, and inputs that it pads."""
     decided = [found.start.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
-    resized = (group for group, _ in differences.resized(found.start, found.end))
+    resized = (group for group, _ in model_changes.resized(found.start, found.end))
     yield from dict.fromkeys(name_of(found.start, group) for group in (*decided, *resized))
     yield from found.added

@@ -169,6 +169,11 @@ class Graph:
         tensor = self.tensors.get(name)
         return tensor.shape if tensor else None
 
+    def stores(self, name: str) -> bool:
+        """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
+        producer = self.producers.get(name)
+        return name in self.constants and (producer is None or producer.is_op("Constant"))
+
     def elem_type(self, name: str) -> str:
         """Element type of a value, empty where unknown."""
         tensor = self.tensors.get(name)

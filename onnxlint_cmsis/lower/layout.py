@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.operators.facets import Layout
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.types import Dims, Size
 
 Shape = tuple[Size, ...]
 
 NO_DIMS = Dims(None, None, None, None)
 """Dims of an operand that a call does not have, or of which nothing is known."""
-IMAGE = frozenset(
-    {
-        "Conv",
-        "ConvInteger",
-        "QLinearConv",
-        "FusedConv",
-        "ConvTranspose",
-        "MaxPool",
-        "AveragePool",
-        "GlobalAveragePool",
-        "GlobalMaxPool",
-        "QLinearAveragePool",
-        "QLinearGlobalAveragePool",
-        "BatchNormalization",
-        "Resize",
-    }
-)
-"""Operators whose tensors are NCHW or NCW in ONNX, and NHWC in CMSIS-NN."""
-ORDERED = frozenset({"MatMul", "Gemm", "Reshape", "Transpose", "LSTM", "FusedMatMul", "QLinearMatMul", "QGemm"})
-"""Operators whose outputs are stored in the order of their axes."""
-
 REACH = 100
 """How many nodes are looked at for one that tells the layout."""
 
@@ -64,8 +45,9 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
         node = graph.producers.get(tensor)
         if node is None or _to_nchw(node.ints("perm")):
             return None
-        if node.op_type in IMAGE or (node.op_type in ORDERED and not _keeps_channels(graph, node)):
-            return node.op_type in IMAGE
+        layout = operator_of(node).layout
+        if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
+            return layout is Layout.IMAGE
         position = operands(node.domain, node.op_type).activation
         if position >= len(node.inputs):
             return None
@@ -93,9 +75,10 @@ def _becomes_image(graph: Graph, tensor: str) -> bool:
     waiting, seen = [tensor], {tensor}
     while waiting and len(seen) <= REACH:
         for reader in graph.consumers.get(waiting.pop(), ()):
-            if reader.op_type in IMAGE:
+            layout = operator_of(reader).layout
+            if layout is Layout.IMAGE:
                 return True
-            if reader.op_type not in ORDERED or _keeps_channels(graph, reader):
+            if layout is not Layout.ORDERED or _keeps_channels(graph, reader):
                 waiting += [name for name in reader.outputs if name not in seen]
                 seen.update(reader.outputs)
     return False

@@ -1,8 +1,12 @@
-"""Where each operator keeps its activation, weights and weight scales: one row per operator."""
+"""Where an operator keeps its activation, its weights and its parameters of quantization, as its record says."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.registry import operator_named, operator_of
+from onnxlint_cmsis.operators.roles import Quantized
 
 
 class Operands(NamedTuple):
@@ -12,39 +16,33 @@ class Operands(NamedTuple):
     """Activation."""
     weights: int
     """Weights, or the second activation."""
-    weight_scale: int = -1
-    """Scale of the weights, for operators that carry it themselves."""
+    quantized: tuple[Quantized, ...] = ()
+    """Values whose scale and zero-point the operator carries itself."""
+    bias: int = -1
+    """Bias."""
+    step: int = 0
+    """Distance from one operand to the next where there may be any number of them, 0 where not."""
 
-
-OPERANDS: dict[tuple[str, str], Operands] = {
-    ("", "Conv"): Operands(0, 1),
-    ("", "ConvInteger"): Operands(0, 1),
-    ("", "QLinearConv"): Operands(0, 3, 4),
-    ("com.microsoft", "FusedConv"): Operands(0, 1),
-    ("", "ConvTranspose"): Operands(0, 1),
-    ("", "Gemm"): Operands(0, 1),
-    ("com.microsoft", "QGemm"): Operands(0, 3, 4),
-    ("", "MatMul"): Operands(0, 1),
-    ("", "MatMulInteger"): Operands(0, 1),
-    ("", "QLinearMatMul"): Operands(0, 3, 4),
-    ("com.microsoft", "FusedMatMul"): Operands(0, 1),
-    ("com.microsoft", "DynamicQuantizeMatMul"): Operands(0, 1, 2),
-    ("com.microsoft", "MatMulIntegerToFloat"): Operands(0, 1, 3),
-    ("", "Add"): Operands(0, 1),
-    ("", "Mul"): Operands(0, 1),
-    ("com.microsoft", "QLinearAdd"): Operands(0, 3),
-    ("com.microsoft", "QLinearMul"): Operands(0, 3),
-    ("", "Max"): Operands(0, 1),
-    ("", "Min"): Operands(0, 1),
-    ("", "Sum"): Operands(0, 1),
-    ("com.microsoft", "QLinearConcat"): Operands(2, -1),
-}
-"""Operators that do not appear read one activation, at position 0."""
-
-CONVOLUTIONS = (("", "Conv"), ("", "ConvInteger"), ("", "QLinearConv"), ("com.microsoft", "FusedConv"))
-"""Convolutions that may take over the padding in front of them."""
+    @property
+    def weight_scale(self) -> int:
+        """Scale of the weights, for operators that carry it themselves."""
+        return next((each.scale for each in self.quantized if each.value == self.weights), -1)
 
 
 def operands(domain: str, op_type: str) -> Operands:
-    """Input positions of an operator."""
-    return OPERANDS.get((domain, op_type), Operands(0, -1))
+    """Input positions of an operator; one that is not known reads one activation, at position 0."""
+    roles = operator_named(domain, op_type).roles
+    return Operands(roles.data[0] if roles.data else 0, roles.second, roles.quantized, roles.bias, roles.step)
+
+
+def activations_of(node: Node) -> tuple[int, ...]:
+    """Positions of a node's operands: the activation, what is joined to it, or the second one of a pair."""
+    where = operands(node.domain, node.op_type)
+    if where.step:
+        return tuple(range(where.activation, len(node.inputs), where.step))
+    return tuple(place for place in (where.activation, where.weights) if 0 <= place < len(node.inputs))
+
+
+def parameters_of(node: Node, value: int) -> Quantized | None:
+    """Positions of scale and zero-point of one of a node's inputs, -1 for its output; None where it carries none."""
+    return next((each for each in operator_of(node).roles.quantized_of(node) if each.value == value), None)

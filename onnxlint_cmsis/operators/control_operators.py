@@ -1,30 +1,42 @@
-"""Control flow, recurrence, and operators whose output does not come from data."""
+"""Control flow, recurrence, random numbers, and operators whose output does not come from data."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import control_ties as ties
 
-
-def _control(
-    name: str, axes: TieRule, elements: Elements, layout: Layout = Layout.EITHER, roles: Roles | None = None
-) -> Operator:
-    return Operator(name, axes, elements, Risk.NONE, layout, roles=roles or Roles())
-
-
 NO_DATA = Roles(data=())
+DRAWN = NotFollowed("its numbers are drawn anew in every run")
+
+
+def _source(name: str, axes: TieRule | NotFollowed, elements: Elements, roles: Roles = NO_DATA) -> Operator:
+    """Record of an operator that computes nothing from the elements of its inputs itself."""
+    return Operator(name, axes, elements, Risk.NONE, Layout.EITHER, roles=roles)
+
+
+def _recurrent(name: str) -> Operator:
+    return Operator(name, ties.recurrent, Elements.COMPUTED, Risk.NONE, Layout.ORDERED)
+
+
+CONSTANT = _source("Constant", ties.constant, Elements.STORED)
+IF = _source("If", ties.branches, Elements.BODIES)
 
 CONTROL = (
-    _control("If", ties.branches, Elements.BODIES, roles=NO_DATA),
-    _control("Loop", ties.crossing, Elements.BODIES, roles=NO_DATA),
-    _control("Scan", ties.crossing, Elements.BODIES, roles=NO_DATA),
-    _control("GRU", ties.recurrent, Elements.COMPUTED, Layout.ORDERED),
-    _control("LSTM", ties.recurrent, Elements.COMPUTED, Layout.ORDERED),
-    _control("RNN", ties.recurrent, Elements.COMPUTED, Layout.ORDERED),
-    _control("Constant", ties.constant, Elements.NONE, roles=NO_DATA),
-    _control("ConstantOfShape", ties.constant_of_shape, Elements.NONE, roles=Roles(data=(), sizes=(0,))),
-    _control("Shape", ties.shape, Elements.NONE, roles=NO_DATA),
-    _control("Size", ties.count, Elements.NONE, roles=NO_DATA),
+    *(CONSTANT, IF),
+    _source("Loop", ties.crossing, Elements.BODIES),
+    _source("Scan", ties.crossing, Elements.BODIES),
+    _recurrent("GRU"),
+    _recurrent("LSTM"),
+    _recurrent("RNN"),
+    _source("ConstantOfShape", ties.constant_of_shape, Elements.REPEATED, Roles(data=(), sizes=(0,))),
+    _source("Shape", ties.shape, Elements.SIZES),
+    _source("Size", ties.count, Elements.SIZES),
+    _source("Bernoulli", DRAWN, Elements.RANDOM, Roles()),
+    _source("Multinomial", DRAWN, Elements.RANDOM, Roles()),
+    _source("RandomNormal", DRAWN, Elements.RANDOM),
+    _source("RandomNormalLike", DRAWN, Elements.RANDOM),
+    _source("RandomUniform", DRAWN, Elements.RANDOM),
+    _source("RandomUniformLike", DRAWN, Elements.RANDOM),
 )

@@ -20,6 +20,8 @@ class Elements(str, Enum):
     """The first input as it is."""
     RENAMED = "renamed"
     """The first input's bytes under another shape."""
+    TRANSPOSED = "transposed"
+    """The first input with its axes in the order of `perm`."""
     MOVED = "moved"
     """Elements of the first input in another order, some of them, or some of them repeated; all outputs alike."""
     JOINED = "joined"
@@ -38,20 +40,30 @@ class Elements(str, Enum):
     """Steps of one scale of the first input in steps of another."""
     MEASURED = "measured"
     """Real numbers of the first input in steps of a scale that is measured at run time."""
-    NONE = "none"
-    """No element of an input: constants, and sizes of tensors."""
+    STORED = "stored"
+    """Constants that the node itself holds."""
+    REPEATED = "repeated"
+    """One constant that the node itself holds, everywhere."""
+    SIZES = "sizes"
+    """Sizes of a tensor, which its elements do not matter for."""
+    RANDOM = "random"
+    """Numbers that are drawn anew in every run."""
     BODIES = "bodies"
     """What subgraphs make, whose nodes speak for themselves."""
     COMPUTED = "computed"
     """New values."""
 
 
-STORED = frozenset({Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED, Elements.MEASURED})
+CONVERTED = frozenset(
+    {Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED, Elements.MEASURED}
+)
 """The same real numbers, up to rounding, stored in another way."""
 UNCHANGED = frozenset({Elements.SAME, Elements.RENAMED})
 """The same bytes, so that nothing has to be done at run time."""
-MOVING = UNCHANGED | {Elements.MOVED}
+MOVING = UNCHANGED | {Elements.TRANSPOSED, Elements.MOVED}
 """Elements of the first input and nothing else, whatever their values."""
+NO_DATA = frozenset({Elements.STORED, Elements.REPEATED, Elements.SIZES, Elements.BODIES})
+"""Nothing is computed from the elements of an input by the node itself."""
 
 
 class Layout(str, Enum):

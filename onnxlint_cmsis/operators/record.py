@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint_cmsis.algebra.context import Context, Element
 from onnxlint_cmsis.graph.model import Node
-from onnxlint_cmsis.operators.facets import MOVING, STORED, UNCHANGED, Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.roles import Roles
 
 MICROSOFT = "com.microsoft"
@@ -65,12 +65,17 @@ class Operator:
     @property
     def free(self) -> bool:
         """Whether nothing is computed at run time: the same bytes, another way to store them, or no data at all."""
-        return self.elements in UNCHANGED | STORED | {Elements.NONE, Elements.BODIES}
+        return self.elements in UNCHANGED | CONVERTED | NO_DATA
 
     @property
     def moves(self) -> bool:
         """Whether the result holds elements of the inputs and nothing else, whatever their values."""
         return self.elements in MOVING | {Elements.JOINED}
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether a constant in front of the operator means what it means behind it."""
+        return self.moves or self.elements in (Elements.PADDED, Elements.CAST)
 
     @property
     def keeps_scale(self) -> bool:
@@ -80,7 +85,7 @@ class Operator:
     @property
     def traceless(self) -> bool:
         """Whether a layer's kernel can compute what comes behind: only how the numbers are stored changes."""
-        return self.elements in STORED | {Elements.SAME}
+        return self.elements in CONVERTED | {Elements.SAME}
 
     @property
     def carries_sizes(self) -> bool:

@@ -12,6 +12,6 @@ SHAPING = (
     Operator("Flatten", ties.flatten, Elements.RENAMED, Risk.NONE, Layout.EITHER, zero=(0,)),
     Operator("Reshape", ties.reshape, Elements.RENAMED, Risk.NONE, Layout.ORDERED, roles=Roles(sizes=(1,)), zero=(0,)),
     Operator("Squeeze", ties.squeeze, Elements.RENAMED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=same_sizes),
-    Operator("Transpose", ties.transpose, Elements.MOVED, Risk.NONE, Layout.ORDERED, zero=(0,)),
+    Operator("Transpose", ties.transpose, Elements.TRANSPOSED, Risk.NONE, Layout.ORDERED, zero=(0,)),
     Operator("Unsqueeze", ties.unsqueeze, Elements.RENAMED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=same_sizes),
 )

@@ -10,11 +10,13 @@ from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.registry import checks_of, codes_of, rule
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.subject import node_location
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.plan_model import Survey
 from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.types import Finding, Freedom
+from onnxlint_cmsis.types import Finding, Freedom, Target
 
 
 def class_findings(survey: Survey) -> Iterator[Finding]:
@@ -55,6 +57,7 @@ def _change(survey: Survey, group: DimensionClass) -> ClassFact:
         tensor=tensor,
         axis=axis,
         saved=tuple(old - new for old, new in pairs),
+        measured=_other_builds(survey.prices.targets),
         bytes=decision.after.bytes - without.bytes,
         repaired=_repaired(survey, group) if fewer else (),
     )
@@ -64,6 +67,11 @@ def _fact(survey: Survey, group: DimensionClass, want: int) -> ClassFact:
     graph, (constants, unread) = survey.view.graph, _dead(survey, group)
     node = graph.nodes[(group.deciders or group.readers)[0].node]
     return ClassFact(group, want, node_location(graph.path, node), survey.prices.targets, constants, unread)
+
+
+def _other_builds(targets: tuple[Target, ...]) -> tuple[str, ...]:
+    """`cortex-m55 with CMSIS-NN 7.0.0`: builds of other releases than the targets' that predictions rest on."""
+    return tuple(dict.fromkeys(measured_build(one) for one in targets if measured_on(one.release) != one.release))
 
 
 def _dead(survey: Survey, group: DimensionClass) -> tuple[int, int]:

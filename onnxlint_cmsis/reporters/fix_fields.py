@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.fields import finite
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.result import FixResult
+    from onnxlint_cmsis.results.fix_result import FixResult
 
 
 def fix_fields(fix: FixResult) -> dict[str, object]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.result import ClassChange, FixResult, LayerChange, Locked, TensorChange, Total
-    from onnxlint_cmsis.fixers.verify import Proof
     from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.results.fix_result import ClassChange, FixResult, LayerChange, Locked, TargetTotal, TensorChange
+    from onnxlint_cmsis.results.proof_result import Proof
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
@@ -115,7 +115,7 @@ def _shape(shape: tuple[int, ...] | None) -> str:
     return "none" if shape is None else "[" + ",".join(map(str, shape)) + "]"
 
 
-def _total(total: Total) -> str:
+def _total(total: TargetTotal) -> str:
     text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
     if not total.target.startswith(total.measured_on):
         text += f", as on {total.measured_on}"

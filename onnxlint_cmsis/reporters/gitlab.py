@@ -6,8 +6,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.uris import posix
+from onnxlint_cmsis.results.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

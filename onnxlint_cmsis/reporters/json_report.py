@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
-from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
+from onnxlint_cmsis.results.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import FileResult, Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.result import FixResult
+    from onnxlint_cmsis.results.fix_result import FixResult
     from onnxlint_cmsis.types import Finding, Level
 
 

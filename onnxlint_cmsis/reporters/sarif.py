@@ -10,7 +10,6 @@ import sarif_om as om
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields
-from onnxlint_cmsis.reporters.fingerprint import fingerprints
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.links import HOME
@@ -18,6 +17,7 @@ from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.sarif_rules import descriptors
 from onnxlint_cmsis.reporters.uris import below, below_root
+from onnxlint_cmsis.results.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from onnxlint_cmsis.accepted import baseline, suppress
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.reporters.fingerprint import fingerprints, identity
+from onnxlint_cmsis.results.fingerprint import fingerprints, identity
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from onnxlint_cmsis.fixers.plan_types import NotAppliedError, Plan
-from onnxlint_cmsis.fixers.refusals import refused
-from onnxlint_cmsis.fixers.resize import apply
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.resize import apply
 from onnxlint_cmsis.types import Freedom
 from support.dims_graphs import Builder
 from support.fix_graphs import case

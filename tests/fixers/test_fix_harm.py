@@ -14,7 +14,7 @@ import pytest
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.state import request_of
+from onnxlint_cmsis.fixers.request import fix_request
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run
@@ -24,7 +24,7 @@ ROOT = paths.ROOT
 
 
 def fixed(model, **settings):
-    return fix_model("test.onnx", model.SerializeToString(), request_of(make_settings(**settings)))
+    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**settings)))
 
 
 def test_a_class_whose_new_lanes_become_nan_is_locked_and_others_are_fixed():

@@ -12,8 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers import attempt, search
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.state import request_of
-from onnxlint_cmsis.fixers.verify import Proof, prove
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.proof.verify import prove
+from onnxlint_cmsis.results.proof_result import Proof
 from support.dims_graphs import Builder
 from support.fix_command import run, text
 
@@ -24,7 +25,7 @@ BRANCH = "it is not proven that the outputs would stay: no input leads into the 
 
 def fixed(model, **settings):
     chosen = {"fix_policy": "align", "targets": ["cortex-m4"], **settings}
-    return fix_model("test.onnx", model.SerializeToString(), request_of(make_settings(**chosen)))
+    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**chosen)))
 
 
 def sizes(result):

@@ -8,8 +8,8 @@ import pytest
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.state import request_of
-from onnxlint_cmsis.fixers.verify import prove
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.proof.verify import prove
 from support import paths
 
 ROOT = paths.ROOT
@@ -51,7 +51,7 @@ def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its
     """More than 75 % of the convolution weights, 40 % of the multiply-accumulates; 1,000 inputs."""
     path = MODELS / "vww96_int8_tf.onnx"
     data = path.read_bytes()
-    fixed = fix_model(str(path), data, request_of(make_settings(targets=["cortex-m4"])))
+    fixed = fix_model(str(path), data, fix_request(make_settings(targets=["cortex-m4"])))
     weights = [tensor for tensor in fixed.result.tensors if tensor.old_shape and len(tensor.old_shape) == 4]
     unchanged = 207_600 - sum(tensor.old_bytes for tensor in weights)
     assert unchanged + sum(tensor.new_bytes for tensor in weights) <= 0.25 * 207_600
@@ -68,7 +68,7 @@ def test_a_published_voice_activity_detector_is_repaired_for_the_m55():
     """Two of its one-dimensional layers return an error there; one more channel each, and they do not."""
     path = MODELS / "silero_vad_16k_op15.onnx"
     settings = make_settings(targets=["cortex-m4", "cortex-m55"], input_shapes={"input": [1, 576]})
-    result = fix_model(str(path), path.read_bytes(), request_of(settings)).result
+    result = fix_model(str(path), path.read_bytes(), fix_request(settings)).result
     assert result.changed
     assert {repair.hazard for repair in result.repairs} == {"conv-1xn-geometry-refused"}
     assert len(result.repairs) == 2

@@ -12,9 +12,10 @@ from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.attempt import attempt
 from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.runtime import Level
-from onnxlint_cmsis.fixers.state import State, request_of
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.proof.runtime import Optimization
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed
@@ -42,19 +43,20 @@ def interface(model):
 
 def explained(path, data, request):
     """Whether a plan of one round whose proof failed differs by nothing but floats rounded the other way."""
-    made = attempt(State(path, data, request))
-    if Level.SHIPPED.value in made.trouble:  # with these optimisers it is what they make of it
+    made = attempt(Snapshot(path, data, request))
+    if Optimization.SHIPPED.value in made.trouble:  # with these optimisers it is what they make of it
         return True
     state, plan = made.end.source
-    return state is not made.start or not unexplained(Planned(analysed(made.start.model), plan), made.end.model, 6)
+    before, after = (onnx.load_model_from_string(one.data) for one in (made.start, made.end))
+    return state is not made.start or not unexplained(Planned(analysed(before), plan), after, 6)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), requests())
 def test_fixed_proven_and_stable(model, chosen):
     data = model.SerializeToString()
-    request = request_of(chosen)
-    prices = Prices(request.targets, predicted)
+    request = fix_request(chosen)
+    prices = Prices(request.analysis.targets, predicted)
     fixed = fix_model("random.onnx", data, request, prices)
     result = fixed.result
     assert not result.failed, result.reason

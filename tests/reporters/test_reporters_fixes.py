@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 
-from onnxlint_cmsis.fixers.compare import Difference
-from onnxlint_cmsis.fixers.result import (
-    ClassChange,
-    FixResult,
-    LayerChange,
-    Left,
-    Locked,
-    Numbers,
-    Repair,
-    TensorChange,
-    Total,
-)
-from onnxlint_cmsis.fixers.verify import Proof
 from onnxlint_cmsis.reporters import render
 from onnxlint_cmsis.reporters.fixes import shortened
 from onnxlint_cmsis.reporters.report_run import FileResult
+from onnxlint_cmsis.results.fix_result import (
+    ClassChange,
+    FixResult,
+    LayerChange,
+    Locked,
+    Numbers,
+    Repair,
+    SkippedClass,
+    TargetTotal,
+    TensorChange,
+)
+from onnxlint_cmsis.results.proof_result import Difference, Proof
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import NASTY, TARGET, a_run
 
@@ -35,7 +34,10 @@ CHANGED = FixResult(
     ),
     tensors=(TensorChange("w", (4, 4), (5, 4), 64, 80), TensorChange("w_2", None, (5,), 0, 20)),
     layers=(LayerChange("row", "convolve_s8", (4, 8), (5, 8), ("old", "k"), ("new", "k"), (100, 9), (None, 8)),),
-    totals=(Total(TARGET, "cortex-m55", 1000, 1100, 150, 2), Total("cortex-m0, x", "cortex-m3", 10, 9, 0, 0)),
+    totals=(
+        TargetTotal(TARGET, "cortex-m55", 1000, 1100, 150, 2),
+        TargetTotal("cortex-m0, x", "cortex-m3", 10, 9, 0, 0),
+    ),
     repairs=(Repair("row", TARGET, "conv-1xn-wrong-values", "Wrong values."),),
     locked=(Locked(3, 4, 70, ("stem",), "graph input x"), Locked(5, 5, 0, ("last",), "graph output y")),
     macs=Numbers(500, 600),
@@ -48,7 +50,9 @@ LEFT = FixResult(
 FAILED = FixResult("faster", False, False, f"the fixed model could not be written: {NASTY}", True)
 
 
-KEPT = LEFT._replace(left=(Left(6, 8, ("a", "b", "c", "d"), "it is in a loop"), Left(4, 5, ("e",), NASTY)))
+KEPT = LEFT._replace(
+    left=(SkippedClass(6, 8, ("a", "b", "c", "d"), "it is in a loop"), SkippedClass(4, 5, ("e",), NASTY))
+)
 
 
 def shown(fix, output_format="full", **more):

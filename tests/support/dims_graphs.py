@@ -13,11 +13,11 @@ from onnxlint_cmsis.algebra.axes import Axis, placement, resized
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
 from onnxlint_cmsis.dims.fills import Fill, FillKind, fill
 from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.resize import apply
-from onnxlint_cmsis.fixers.uses import Uses
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.resize import apply
+from onnxlint_cmsis.rewrite.uses import Uses
 from onnxlint_cmsis.types import Freedom
 
 

@@ -10,11 +10,12 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.resize import apply, edits
-from onnxlint_cmsis.fixers.verify import Proof, prove
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.proof.verify import prove
+from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.rewrite.resize import apply
 from onnxlint_cmsis.types import Freedom
 
 Lanes = tuple[int | None, ...]
@@ -41,9 +42,6 @@ class Case(NamedTuple):
         nodes = {node.name: node.index for node in self.graph.nodes}
         added = {nodes[name]: values for name, values in (increments or {}).items()}
         return Plan({self.leaf(tensor): lanes for tensor, lanes in kept.items()}, added)
-
-    def edits(self, kept: Mapping[str, Lanes]) -> list:
-        return edits(self.graph, self.dimensions, self.plan(kept))
 
     def proof(self, changed: onnx.ModelProto, **options) -> Proof:
         return prove(self.model.SerializeToString(), changed.SerializeToString(), **options)

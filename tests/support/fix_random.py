@@ -11,8 +11,8 @@ import onnx
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.refusals import refused
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.refusals import refused
 from onnxlint_cmsis.types import Freedom
 from support import lanes_random, random_models
 from support.lanes_checks import Analysed, analysed

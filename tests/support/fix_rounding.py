@@ -13,10 +13,10 @@ from onnxlint_cmsis.algebra.axes import Axis, placement
 from onnxlint_cmsis.dims.lanes.backward import Backward
 from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
-from onnxlint_cmsis.fixers.branches import with_outputs
-from onnxlint_cmsis.fixers.feeds import feed, settings
-from onnxlint_cmsis.fixers.inputs import model_inputs
-from onnxlint_cmsis.fixers.runtime import Level, Session
+from onnxlint_cmsis.proof.branches import with_outputs
+from onnxlint_cmsis.proof.feeds import feed, settings
+from onnxlint_cmsis.proof.inputs import model_inputs
+from onnxlint_cmsis.proof.runtime import Optimization, RuntimeSession
 from support.fix_random import Planned
 
 SAME, ROUNDED, OTHER = 0, 1, 2
@@ -35,8 +35,8 @@ def unexplained(drawn: Planned, changed: onnx.ModelProto, inputs: int) -> str:
     names = [name for _, name in made]
     taken = model_inputs(one.model, {})
     setting = next(settings(taken))
-    for level in (Level.DEFAULT, Level.NONE):
-        sessions = [Session(with_outputs(model, names), level) for model in (one.model, changed)]
+    for level in (Optimization.DEFAULT, Optimization.NONE):
+        sessions = [RuntimeSession(with_outputs(model, names), level) for model in (one.model, changed)]
         for number in range(inputs):
             values = feed(taken, setting, number, 0)
             old, new = (dict(zip(names, session.run(values, names), strict=True)) for session in sessions)

@@ -14,11 +14,11 @@ from onnxlint_cmsis.dims.lanes import Lanes, analyse_lanes
 from onnxlint_cmsis.dims.lanes.backward import Backward
 from onnxlint_cmsis.dims.lanes.facts import Facts
 from onnxlint_cmsis.dims.lanes.forward import forward
-from onnxlint_cmsis.fixers.plan_types import Plan
-from onnxlint_cmsis.fixers.resize import apply
 from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.resize import apply
 from support.dims_graphs import run
 
 Feed = Mapping[str, np.ndarray]

@@ -101,3 +101,15 @@ def operator_code(op: str, version: int = 1, custom_code: str | None = None) -> 
         "version": version,
         "custom_code": custom_code,
     }
+
+
+def restore(described: dict[str, Any]) -> dict[str, Any]:
+    """The model of a row of the sample (scripts/sample_tflm.py) for `write`, weights all zero."""
+    return {
+        "version": 3,
+        "operator_codes": [operator_code(op, version, custom or None) for op, custom, version in described["codes"]],
+        "subgraphs": described["subgraphs"],
+        "buffers": [
+            {"data": [0] * data if isinstance(data, int) else data} if data else {} for data in described["buffers"]
+        ],
+    }

@@ -25,22 +25,24 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(
         """
-g (int8[1, 3] x) => (float[1, 5] y)
+g (int8[1, 3] x) => (int8[1, 5] y)
 <float s = {0.1}, int8 z = {0}, int8[3, 5] w = {1}, float[5] ws = {1}, int8[5] wz = {0}> {
     a = DequantizeLinear(x, s, z)
     b = DequantizeLinear<axis = 1>(w, ws, wz)
-    y = MatMul(a, b)
+    c = MatMul(a, b)
+    y = QuantizeLinear(c, s, z)
 }
 """,
         options="--release 6.0.0",
     ),
     good=Example(
         """
-g (int8[1, 3] x) => (float[1, 5] y)
+g (int8[1, 3] x) => (int8[1, 5] y)
 <float s = {0.1}, int8 z = {0}, int8[3, 5] w = {1}, float[5] ws = {1}, int8[5] wz = {0}> {
     a = DequantizeLinear(x, s, z)
     b = DequantizeLinear<axis = 1>(w, ws, wz)
-    y = MatMul(a, b)
+    c = MatMul(a, b)
+    y = QuantizeLinear(c, s, z)
 }
 """,
         options="--release 7.0.0",

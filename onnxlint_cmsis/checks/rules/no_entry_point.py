@@ -19,6 +19,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.rules import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 3
@@ -27,26 +28,32 @@ SHOWN = 3
 RULE = Rule(
     code="CNN190",
     name="no-entry-point",
-    level=Level.NOTE,
+    level=Level.WARNING,
     scope=RuleScope.MODEL,
     summary="The release has no kernel for a layer.",
     docs=__doc__,
-    bad=Example(
-        """
-g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 3, 3] w = {1}> {
-    y = Conv(x, w)
+    bad=Example("""
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, s, z)
+    y = DequantizeLinear(d, s, z)
 }
-""",
-        options="--assume s4 --release 4.1.0",
-    ),
-    good=Example(
-        """
-g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 3, 3] w = {1}> {
-    y = Conv(x, w)
+"""),
+    good=Example("""
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, s, z)
+    y = DequantizeLinear(d, s, z)
 }
-""",
-        options="--assume s4 --release 5.0.0",
-    ),
+"""),
 )
 
 
@@ -59,17 +66,31 @@ def _missing(subject: ModelSubject) -> Iterator[Statement]:
     """Layers whose entry point the release lacks."""
     for layer in subject.layers():
         if layer.route.reason and not fully_connected_per_channel.concerns(layer):
-            yield replace(layer.say(f"no kernel: {layer.route.reason}."), sources=layer.entry_sources())
+            said = layer.say(f"no kernel: {layer.route.reason}.")
+            yield replace(said, level=Level.NOTE, sources=layer.entry_sources())
 
 
 def _foreign(subject: ModelSubject) -> Iterator[Statement]:
     """One statement per operator and reason, at its first node; it holds for every target."""
-    nodes: dict[tuple[str, str, str], list[Node]] = {}
-    for node, reason in subject.lowered.foreign:
-        nodes.setdefault((node.domain, node.op_type, reason), []).append(node)
-    for (_, _, reason), same in nodes.items():
-        place = node_location(subject.model.graph.path, same[0])
-        yield Statement(f"{_operator(same[0])} {_named(same)}: no kernel: {reason}.", place)
+    groups: dict[tuple[str, str, str], list[LoweredLayer]] = {}
+    for record in subject.lowered.beside:
+        groups.setdefault((record.node.domain, record.node.op_type, record.reason), []).append(record)
+    for same in groups.values():
+        yield _statement(subject.model.graph.path, same)
+
+
+def _statement(path: str, records: list[LoweredLayer]) -> Statement:
+    """What nodes of one operator and reason have in common; a warning where they multiply by weights."""
+    first = records[0]
+    facts: dict[str, str | int | float | bool] = {"verdict": first.verdict.value}
+    if first.cause:
+        facts["cause"] = first.cause.value
+    return Statement(
+        f"{_operator(first.node)} {_named([each.node for each in records])}: no kernel: {first.reason}.",
+        node_location(path, first.node),
+        level=Level.WARNING if any(each.weighted for each in records) else Level.NOTE,
+        properties=facts,
+    )
 
 
 def _operator(node: Node) -> str:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.dims.lanes.known import SLACK, Known, lay
 from onnxlint_cmsis.dims.lanes.quantized import requantized
 from onnxlint_cmsis.dims.lanes.sums import GEMMS
 from onnxlint_cmsis.dims.lanes.weighted import Weighted, sums
-from onnxlint_cmsis.dims.scales import is_dequantize
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.known import Floats
@@ -54,7 +54,7 @@ def _real(node: Node, facts: Facts, made: Known, weighted: Weighted) -> Known | 
             return None
         made = add(made, _placed(node, bias, made, weighted), real=True)
         maker = facts.graph.producers.get(node.inputs[2])
-        if maker is not None and is_dequantize(maker):  # may run fused, in integers and scaled afterwards
+        if maker is not None and operator_of(maker).dequantizes:  # may run fused, in integers and scaled afterwards
             made = made.widened(np.where(made.zero, 0, SLACK * np.abs(made.low)))
     activation = node.text("activation")
     if has(node, 3) or (activation and activation not in PLAIN_ACTIVATIONS):

@@ -25,8 +25,6 @@ class TfliteTensor(NamedTuple):
     """Index of the buffer with its values; a buffer without bytes means that the tensor is computed."""
     quantization: TensorQuantization | None
     """Scales and zero-points; None for a tensor that is not quantized."""
-    has_quantization: bool
-    """The file has a quantization table, even one without scales."""
     is_variable: bool
     """Keeps its value from one run to the next."""
     encoding: str

@@ -103,7 +103,6 @@ def _tensor(tensor: Table) -> TfliteTensor:
         signature=tensor.ints("shape_signature"),
         buffer=tensor.number("buffer"),
         quantization=_quantization(quantization) if quantization else None,
-        has_quantization=quantization is not None,
         is_variable=bool(tensor.value("is_variable")),
         encoding=_encoding(tensor, quantization),
     )

@@ -1,0 +1,60 @@
+"""Fixing one file: worked out and proven in memory, then put in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.fixers.write import replace_file
+from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
+from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.planning.policies import POLICIES
+from onnxlint_cmsis.results.fix_result import FixResult
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.config.settings import Settings
+
+
+def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
+    """Fix a file; with `write`, replace it. None where it cannot be read as a model, which linting explains."""
+    rules = POLICIES[settings.fix_policy].rules
+    if codes.fixable(settings, path).isdisjoint(rules):
+        groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules)))
+        policy = f"--fix-policy {settings.fix_policy}"
+        return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it or are not fixable")
+    try:
+        data, names = open_buffer(path)[:], Path(path).stat().st_nlink
+        fixed = fix_model(path, data, fix_request(settings, path))
+    except (OSError, ModelError):
+        return None
+    if fixed.model is None:
+        return fixed.result
+    result = _written(path, fixed.result, data, fixed.model) if write else fixed.result
+    return result._replace(notes=_notes(names - 1, result.written)) if result.changed else result
+
+
+def _written(path: str, result: FixResult, old: bytes, new: bytes) -> FixResult:
+    """The result once the fixed model is in its place."""
+    try:
+        replace_file(path, new, expected=old)
+    except OSError as error:
+        reason = f"the fixed model could not be written: {error.strerror or error}"
+        return result._replace(changed=False, failed=True, reason=reason)
+    return result._replace(written=True)
+
+
+def _notes(others: int, written: bool) -> tuple[str, ...]:
+    """What is to be said of a file's other hard links: replacing takes one name, and those stay with the old bytes."""
+    if others < 1:
+        return ()
+    keep = "keep" if written else "would keep"
+    if others == 1:
+        return (f"the file has another name (hard link), which {'keeps' if written else keep} the old bytes",)
+    return (f"the file has {others} other names (hard links), which {keep} the old bytes",)
+
+
+def _untouched(settings: Settings, reason: str) -> FixResult:
+    return FixResult(settings.fix_policy, changed=False, written=False, reason=reason, failed=False)

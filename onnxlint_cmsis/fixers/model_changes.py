@@ -1,0 +1,164 @@
+"""What differs between a model and its fixed form: classes, constants, layers, hazards, totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
+from onnxlint_cmsis.fixers.snapshot import Snapshot, bytes_of
+from onnxlint_cmsis.planning.locked import locked_gains
+from onnxlint_cmsis.planning.price import Price
+from onnxlint_cmsis.results.fix_result import (
+    ClassChange,
+    LayerChange,
+    Locked,
+    Numbers,
+    Repair,
+    TargetTotal,
+    TensorChange,
+)
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.planning.plan_model import Survey
+    from onnxlint_cmsis.planning.plan_options import FixOptions
+
+
+def class_changes(before: Snapshot, after: Snapshot, found: Survey) -> Iterator[ClassChange]:
+    """Classes whose size differs, in the order of the layers."""
+    for group, want in resized(before, after):
+        lanes = found.lanes.classes.get(group.id) if found.lanes else None
+        yield ClassChange(
+            group.size,
+            want,
+            group.freedom.value,
+            tuple(decider.label for decider in group.deciders),
+            tuple(reader.label for reader in group.readers),
+            len(lanes.constants) if lanes else 0,
+            len(lanes.unread) if lanes else 0,
+        )
+
+
+def resized(before: Snapshot, after: Snapshot) -> Iterator[tuple[DimensionClass, int]]:
+    """Classes whose size differs, with the new one."""
+    for group in before.dimensions.classes:
+        want = _new_size(group, before, after)
+        if want != group.size:
+            yield group, want
+
+
+def _new_size(group: DimensionClass, before: Snapshot, after: Snapshot) -> int:
+    """Size of a class in the other model, looked up where an axis is nothing else, or by its number and layers."""
+    for tensor, position in group.members:
+        old, new = before.dimensions.axes(tensor), after.dimensions.axes(tensor)
+        if old and new and old[position].form is Form.LEAF and old[position].leaf == group.id:
+            return new[position].size or group.size
+    same = after.dimensions.class_with_id(group.id)
+    layers = [layer.label for layer in group.deciders]
+    return same.size if same and [layer.label for layer in same.deciders] == layers else group.size
+
+
+def tensor_changes(before: Snapshot, after: Snapshot) -> Iterator[TensorChange]:
+    """Stored constants whose shape differs, those that are new, and those that are gone."""
+    old, new = before.graph.constants, after.graph.constants
+    for name, constant in old.items():
+        if name not in new:
+            yield TensorChange(name, constant.shape, None, bytes_of(constant), 0)
+        elif constant.shape != new[name].shape:
+            yield TensorChange(name, constant.shape, new[name].shape, bytes_of(constant), bytes_of(new[name]))
+    for name, constant in new.items():
+        if name not in old:
+            yield TensorChange(name, None, constant.shape, 0, bytes_of(constant))
+
+
+def pairs(before: Snapshot, after: Snapshot) -> Iterator[tuple[Layer, Layer]]:
+    """Layers of both models, matched by what they make."""
+    new = {layer.node.outputs[0]: layer for layer in after.lowered.layers}
+    for layer in before.lowered.layers:
+        if layer.node.outputs[0] in new:
+            yield layer, new[layer.node.outputs[0]]
+
+
+def layer_changes(before: Snapshot, after: Snapshot) -> Iterator[LayerChange]:
+    """Layers whose call differs."""
+    for old, new in pairs(before, after):
+        if old.call != new.call:
+            had, has = before.prices.of(old.call), after.prices.of(new.call)
+            yield LayerChange(
+                old.node.label,
+                new.call.entry,
+                (old.call.input_dims.c, old.call.output_dims.c),
+                (new.call.input_dims.c, new.call.output_dims.c),
+                tuple(price.route.effective for price in had),
+                tuple(price.route.effective for price in has),
+                tuple(price.instructions for price in had),
+                tuple(price.instructions for price in has),
+            )
+
+
+def repairs(before: Snapshot, after: Snapshot) -> Iterator[Repair]:
+    """Hazards of the old model's layers that the new one's do not have."""
+    for old, new in pairs(before, after):
+        both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
+        for target, had, has in both:
+            left = {hazard.id for hazard in has.route.hazards}
+            for hazard in had.route.hazards:
+                if hazard.id not in left:
+                    yield Repair(old.node.label, target.label, hazard.id, hazard.what)
+
+
+def totals(before: Snapshot, after: Snapshot, found: Survey) -> Iterator[TargetTotal]:
+    """Predicted instructions of all layers whose cost is known before."""
+    rows = [(before.prices.of(old.call), after.prices.of(new.call)) for old, new in pairs(before, after)]
+    decision = found.decision
+    prices = zip(decision.repaired.instructions, decision.before.instructions, strict=True)
+    for place, (target, (repaired, present)) in enumerate(zip(before.prices.targets, prices, strict=True)):
+        both = [(had[place], has[place]) for had, has in rows if had[place].instructions is not None]
+        yield TargetTotal(
+            target.label,
+            measured_build(target),
+            sum(_known(had) for had, _ in both),
+            sum(_known(has) if has.instructions is not None else _known(had) for had, has in both),
+            repaired - present if decision.repairs else 0,
+            sum(had[place].instructions is None for had, _ in rows),
+        )
+
+
+def _known(price: Price) -> int:
+    return price.instructions or 0
+
+
+def worse(before: Snapshot, after: Snapshot, found: Survey) -> str:
+    """What the new model is worse in than was predicted, as one clause; empty where it keeps what was promised."""
+    for old, new in pairs(before, after):
+        both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
+        for target, had, has in both:
+            if has.risks > had.risks:
+                return f"{old.node.label} would meet a known hazard on {target.label}"
+    gaining = before.request.options.policy == "faster" and next(repairs(before, after), None) is None
+    for total in totals(before, after, found) if gaining else ():
+        if total.new_instructions > total.instructions:
+            return f"the fixed model would run more instructions on {total.target}"
+    return ""
+
+
+def macs(before: Snapshot, after: Snapshot) -> Numbers:
+    """Multiply-accumulates of the layers where they are known in both."""
+    both = [(old.macs, new.macs) for old, new in pairs(before, after) if old.macs is not None and new.macs is not None]
+    return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
+
+
+def locked(found: Survey, options: FixOptions) -> tuple[Locked, ...]:
+    """LOCKED classes that the policy would look at: those that could gain, or that are no multiple."""
+    rows = []
+    for one in locked_gains(found.view, found.prices):
+        if options.policy != "align" and one.gain == 0:
+            break
+        if options.policy == "align" and one.group.size % options.align == 0:
+            continue
+        names = dict.fromkeys(layer.label for layer in (*one.group.deciders, *one.group.readers))
+        rows.append(Locked(one.group.size, one.want, one.gain, tuple(names), str(one.group.locks[0])))
+    return tuple(rows)

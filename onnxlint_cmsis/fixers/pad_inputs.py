@@ -1,0 +1,128 @@
+"""Channels of the model's input, made more by a Pad node behind it where only that steps around a known hazard.
+
+The input keeps its name, type and shape. A Pad node costs instructions that nobody measured, so it is added for no
+other gain, and only with --unsafe-fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
+from onnxlint_cmsis.planning.answers import hazards_along
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.planning.planning_input import View, view_of
+from onnxlint_cmsis.rewrite.model_bytes import with_input_pad
+from onnxlint_cmsis.rewrite.pad_input import InputPad
+from onnxlint_cmsis.types import Freedom
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.graph.model import Node
+
+PADDED = "input"
+"""First part of the name that an input with a Pad has among classes."""
+REACH = 16
+"""Channels that may be added; see checks.subject.REACH."""
+SINCE = 11
+"""First operator set whose Pad takes the padding as an input."""
+
+
+class Unlocked(NamedTuple):
+    """A model with a Pad behind an input."""
+
+    state: Snapshot
+    """The model."""
+    name: ClassName
+    """The input and the channels that were added: PADDED, tensor, number."""
+    text: str
+    """What was added, for the report."""
+
+
+class _Input(NamedTuple):
+    """A graph input whose channels are locked by nothing but the interface."""
+
+    name: str
+    """The input."""
+    group: DimensionClass
+    """Class of its axis 1."""
+    real: str
+    """Tensor in float that carries it: itself, or what DequantizeLinear makes of it."""
+
+
+def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
+    """The model with channels added behind the first input for which that lowers the number of known hazards.
+
+    Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
+    of `without`. Raises UnreadableError.
+    """
+    view = view_of(state.analysis, state.prices)
+    for given in _inputs(state):
+        found = hazards_along(view, state.prices, given.group)
+        asked = any(state.request.fixable(state.graph, finding) for finding in found)
+        more = _more(state, view, given) if asked else 0
+        name = (PADDED, given.name, str(more))
+        barred = not more or name in state.left_alone or name in without
+        new = None if barred else _behind(state, given, more)
+        if new is not None:
+            text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
+            return Unlocked(new, name, text)
+    return None
+
+
+def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
+    """The model with the Pad; None where that cannot be done or lowers the number of known hazards by nothing."""
+    try:
+        rank = len(state.dimensions.axes(given.name) or ())
+        pad = InputPad(given.name, given.real, rank, given.group.size, more)
+        padded = with_input_pad(state.data, state.path, state.request.analysis.input_shapes, pad)
+    except UnreadableError:
+        raise
+    except NotAppliedError:
+        return None
+    new = state.followed(padded, Plan({})) if padded is not None else state
+    return new if _hazards(new) < _hazards(state) else None
+
+
+def _hazards(state: Snapshot) -> int:
+    return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of(layer.call))
+
+
+def _inputs(state: Snapshot) -> Iterator[_Input]:
+    """Inputs of the default operator set's models that may be padded."""
+    for name in state.graph.inputs:
+        axes, readers = state.dimensions.axes(name), state.graph.consumers.get(name, ())
+        if axes is None or len(axes) not in (3, 4) or axes[1].form is not Form.LEAF or name in state.graph.outputs:
+            continue
+        group = state.dimensions.class_with_id(axes[1].leaf)
+        locks = {str(lock) for lock in group.locks} if group else set()
+        real = _real(state, name, readers)
+        if group and group.freedom is Freedom.LOCKED and locks <= {f"graph input {name}"} and real:
+            yield _Input(name, group, real)
+
+
+def _real(state: Snapshot, name: str, readers: tuple[Node, ...]) -> str:
+    """The float tensor that carries an input; empty where there is none."""
+    if any(node.opset < SINCE or node.graph for node in readers) or not readers:
+        return ""
+    if state.graph.elem_type(name) == "float32":
+        return name
+    alone = len(readers) == 1 and readers[0].is_op("DequantizeLinear")
+    return readers[0].outputs[0] if alone and readers[0].outputs[0] not in state.graph.outputs else ""
+
+
+def _more(state: Snapshot, view: View, given: _Input) -> int:
+    """Channels to add so that the fewest hazards are left, the fewest channels of equals; 0 where none helps."""
+    sites = [site for site in view.sites if given.group.id in site.leaves]
+
+    def hazards(more: int) -> tuple[int, ...]:
+        found = (site.channels({given.group.id: given.group.size + more}) for site in sites)
+        prices = [state.prices.at(site, channels) for site, channels in zip(sites, found, strict=True) if channels]
+        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
+
+    present = hazards(0)
+    better = [more for more in range(REACH + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))]
+    return min(better, key=lambda more: (sum(hazards(more)), more))

@@ -1,0 +1,35 @@
+"""What is asked of a fix of one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.accepted.consent import Consent, fix_options
+from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.planning.agreed_plan import Asked
+from onnxlint_cmsis.planning.plan_options import FixOptions
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.config.settings import Settings
+
+
+class FixRequest(NamedTuple):
+    """What is asked of a fix."""
+
+    analysis: AnalysisSettings
+    """What the model is analysed for."""
+    options: FixOptions
+    """Policy and bounds."""
+    fixable: Asked = lambda _graph, _finding: True
+    """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    accepted: Asked = lambda _graph, _finding: False
+    """Whether a finding is accepted; a class whose size is stays as it is."""
+
+
+def fix_request(settings: Settings, path: str = "") -> FixRequest:
+    """What a file's settings ask for; with a path, what rules, suppressions and the baseline leave alone stays."""
+    request = FixRequest(settings.analysis, fix_options(settings))
+    if not path:
+        return request
+    consent = Consent(settings, path)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted)

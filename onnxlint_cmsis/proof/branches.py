@@ -1,0 +1,85 @@
+"""Whether inputs reach the parts of a model that a change touches: branches of If run only under their condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
+from onnxlint_cmsis.proof.runtime import Array, Optimization, RuntimeSession
+from onnxlint_cmsis.results.proof_result import IfBranch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from onnx import GraphProto, ModelProto, NodeProto
+
+
+class UnreachedError(Exception):
+    """A change is where no input can be seen to lead; the text names the node."""
+
+
+def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
+    """Branches in which two models differ. Raises UnreachedError for changes deeper inside, or in a loop."""
+    found = []
+    for node, other in _pairs(old, new):
+        for (attribute, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if one.SerializeToString(deterministic=True) == another.SerializeToString(deterministic=True):
+                continue
+            name = node.name or node.output[0]
+            if node.op_type != "If":
+                raise UnreachedError(f"the change is in the body of {name}")
+            deeper = changed_inside(one, another)
+            if deeper:
+                raise UnreachedError(f"the change is in {deeper}, inside a branch of {name}")
+            found.append(IfBranch(name, node.input[0], attribute == "then_branch"))
+    return found
+
+
+def changed_inside(old: GraphProto, new: GraphProto) -> str:
+    """First node of a graph whose own subgraphs differ, empty where there is none."""
+    for node, other in _pairs(old, new):
+        for (_, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if one.SerializeToString(deterministic=True) != another.SerializeToString(deterministic=True):
+                return node.name or node.output[0]
+    return ""
+
+
+def unreached(
+    model: ModelProto, branches: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]
+) -> tuple[IfBranch, ...]:
+    """Branches that none of the inputs leads into."""
+    if not branches:
+        return ()
+    open_branches = set(branches)
+    conditions = list(dict.fromkeys(branch.condition for branch in branches))
+    session = RuntimeSession(with_outputs(model, conditions), Optimization.NONE)
+    for feed in feeds:
+        values = session.run(feed, conditions)
+        seen = {name: bool(np.all(value)) for name, value in zip(conditions, values, strict=True)}
+        open_branches -= {branch for branch in open_branches if seen[branch.condition] == branch.wanted}
+        if not open_branches:
+            return ()
+    return tuple(sorted(open_branches))
+
+
+def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodeProto]]:
+    """Nodes with subgraphs, and those of the other graph that make the same tensor."""
+    others = {node.output[0]: node for node in new.node if node.output}
+    for node in old.node:
+        if subgraphs(node) and node.output[0] in others:
+            yield node, others[node.output[0]]
+
+
+def with_outputs(model: ModelProto, names: list[str]) -> bytes:
+    """The model, serialized, with tensors of the main graph as further outputs."""
+    copy = type(model)()
+    copy.CopyFrom(model)
+    present = {value.name for value in copy.graph.output}
+    for name in names:
+        if name not in present:
+            copy.graph.output.add(name=name)
+    serialized: bytes = copy.SerializeToString()
+    return serialized

@@ -1,0 +1,135 @@
+"""How far the outputs of two models are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.results.proof_result import Difference
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from onnxlint_cmsis.proof.runtime import Array
+
+TOLERANCE = 1e-5
+"""Largest difference of float outputs, as a share of their range."""
+
+UNIT = ("HardSigmoid", "Hardmax", "Sigmoid", "Softmax")
+"""Operators whose range is 0 to 1 whatever they are given."""
+MOVING = ("Concat", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
+"""Operators that hand elements on."""
+
+
+class Spread:
+    """One value of two models over many inputs: how far apart, and over which range."""
+
+    def __init__(self, *, unit: bool = False) -> None:
+        """`unit` for a range of 0 to 1 whatever is seen of it."""
+        self.largest = 0.0
+        self._low, self._high = 0.0, 1.0 if unit else 0.0
+        self._floats = True
+
+    @property
+    def relative(self) -> float:
+        """Largest difference as a share of the range, which includes 0."""
+        width = self._high - self._low
+        return self.largest / width if width else self.largest and float("inf")
+
+    def add(self, old: Any, new: Any) -> None:
+        """Take note of the value in one run of each model: an array, or a sequence or map of such."""
+        pairs = _pairs(old, new)
+        if pairs is None:
+            self.largest = float("inf")
+        for one, other in pairs or ():
+            self.largest = max(self.largest, _distance(one, other))
+            if one.dtype.kind == "f":
+                finite = one[np.isfinite(one)]
+                self._low = min(self._low, float(finite.min(initial=0)))
+                self._high = max(self._high, float(finite.max(initial=0)))
+            else:
+                self._floats = False
+
+    def fault(self, tolerance: float, steps: int = 0) -> str:
+        """What is wrong, as the rest of a sentence; empty where floats and integers are as close as allowed."""
+        if self.largest > steps and not self._floats:
+            allowed = f"allowed is {steps}" if steps else "it has to be the same bit for bit"
+            return f"differs by {self.largest:g}; {allowed}"
+        if self._floats and self.relative > tolerance:
+            share = f"{self.relative:.2g} of its range; allowed is {tolerance:g}"
+            return f"differs by {self.largest:.3g}, {share}"
+        return ""
+
+
+class OutputComparison:
+    """Outputs of two models over many inputs."""
+
+    def __init__(self, outputs: Sequence[tuple[str, str]], unit: frozenset[str]) -> None:
+        self.runs = 0
+        """Runs of each model so far."""
+        self._outputs = outputs
+        self._spreads = [Spread(unit=name in unit) for name, _ in outputs]
+
+    def add(self, old: Sequence[Any], new: Sequence[Any]) -> None:
+        """Take note of the outputs of one run of each model."""
+        self.runs += 1
+        for spread, one, other in zip(self._spreads, old, new, strict=True):
+            spread.add(one, other)
+
+    def differences(self) -> tuple[Difference, ...]:
+        """One for each output."""
+        pairs = zip(self._outputs, self._spreads, strict=True)
+        return tuple(Difference(name, kind, spread.largest, spread.relative) for (name, kind), spread in pairs)
+
+    def reason(self) -> str:
+        """The first output that differs too much, empty where none does."""
+        for (name, _), spread in zip(self._outputs, self._spreads, strict=True):
+            fault = spread.fault(TOLERANCE)
+            if fault:
+                return f"output `{name}` {fault}"
+        return ""
+
+
+def unit_outputs(model: ModelProto) -> frozenset[str]:
+    """Outputs that hold nothing but values of operators whose range is 0 to 1."""
+    producers = {name: node for node in model.graph.node for name in node.output}
+    found = set()
+    for value in model.graph.output:
+        pending, unit = [value.name], True
+        while pending and unit:
+            node = producers.get(pending.pop())
+            if node is not None and node.op_type in MOVING and not node.domain:
+                pending.extend(node.input if node.op_type == "Concat" else node.input[:1])
+            else:
+                unit = node is not None and node.op_type in UNIT and not node.domain
+        if unit:
+            found.add(value.name)
+    return frozenset(found)
+
+
+def _pairs(old: Any, new: Any) -> list[tuple[Array, Array]] | None:
+    """Arrays of two outputs side by side, single values as arrays of one; None where they are not built alike."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return _pairs(list(old.values()), list(new.values())) if list(old) == list(new) else None
+    if not isinstance(old, list) or not isinstance(new, list):
+        return [(np.asarray(old), np.asarray(new))]
+    nested = [_pairs(one, other) for one, other in zip(old, new, strict=False)]
+    return [pair for pairs in nested for pair in pairs or ()] if len(old) == len(new) and None not in nested else None
+
+
+def _distance(old: Array, new: Array) -> float:
+    """Largest difference of two arrays; NaN equals NaN, infinity itself."""
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return float("inf")
+    if old.dtype.kind not in "biuf":
+        return 0.0 if np.array_equal(old, new) else float("inf")
+    if old.dtype.kind != "f":
+        apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
+        return float(apart.max(initial=0)) or float(not np.array_equal(old, new))
+    equal = (old == new) | (np.isnan(old) & np.isnan(new))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
+    apart = np.where(equal, 0.0, np.where(np.isfinite(apart), apart, np.inf))
+    return float(apart.max(initial=0))

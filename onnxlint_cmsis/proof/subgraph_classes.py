@@ -1,0 +1,81 @@
+"""Subgraphs that a class lies in: what is in a loop cannot be proven, what is in a branch only if an input leads in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.results.proof_result import IfBranch
+from onnxlint_cmsis.types import Freedom
+
+
+class Holder(NamedTuple):
+    """A subgraph by the node that has it."""
+
+    node: Node
+    """If, Loop, Scan, or an operator that nobody knows."""
+    attribute: str
+    """`then_branch`, `else_branch`, `body`."""
+
+
+def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
+    """Classes that reach into subgraphs of which no input shows that they run, with the reason; by class id."""
+    holders = holders_of(graph)
+    found = {}
+    for group in dimensions.classes if holders else ():
+        reasons = [_reason(chain) for chain in _chains(graph, holders, group)]
+        if group.freedom is not Freedom.LOCKED and any(reasons):
+            found[group.id] = next(filter(None, reasons))
+    return found
+
+
+def branches_of(graph: Graph, group: DimensionClass) -> frozenset[IfBranch]:
+    """Branches of If in the main graph that a class reaches into."""
+    chains = _chains(graph, holders_of(graph), group)
+    return frozenset(
+        IfBranch(chain[-1].node.name or chain[-1].node.outputs[0], chain[-1].node.inputs[0], _wanted(chain[-1]))
+        for chain in chains
+        if chain[-1].node.is_op("If")
+    )
+
+
+def holders_of(graph: Graph) -> dict[str, Holder]:
+    """The holder of each subgraph by its path."""
+    return {body.path: Holder(node, body.attribute) for node in graph.nodes for body in node.bodies}
+
+
+def _wanted(holder: Holder) -> bool:
+    return holder.attribute == "then_branch"
+
+
+def _chains(graph: Graph, holders: dict[str, Holder], group: DimensionClass) -> set[tuple[Holder, ...]]:
+    """Subgraphs around each node along a class, innermost first; none for nodes of the main graph."""
+    paths = {node.graph for node in _nodes(graph, group)}
+    return {chain for path in paths if (chain := tuple(_around(holders, path)))}
+
+
+def _nodes(graph: Graph, group: DimensionClass) -> Iterator[Node]:
+    """Nodes that make or read a tensor of the class."""
+    for tensor, _ in group.members:
+        if tensor in graph.producers:
+            yield graph.producers[tensor]
+        yield from graph.consumers.get(tensor, ())
+
+
+def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
+    while path in holders:
+        yield holders[path]
+        path = holders[path].node.graph
+
+
+def _reason(chain: tuple[Holder, ...]) -> str:
+    """Why what is inside these subgraphs cannot be proven; empty where it can."""
+    for node, attribute in chain:
+        if not node.is_op("If"):
+            return f"a change in the {attribute} of {node.label} cannot be proven: whether that is run is not known"
+    if len(chain) > 1:
+        outer = chain[-1].node.label
+        return f"a change in {chain[0].node.label}, inside a branch of {outer}, cannot be proven"
+    return ""

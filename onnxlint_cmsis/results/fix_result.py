@@ -1,0 +1,179 @@
+"""What came of fixing one model, as plain data for every reporter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.results.proof_result import Proof
+
+
+class ClassChange(NamedTuple):
+    """One class of channels that gets another size."""
+
+    have: int
+    """Lanes before."""
+    want: int
+    """Lanes after."""
+    freedom: str
+    """FREE or COUPLED."""
+    deciders: tuple[str, ...]
+    """Layers whose weights have it along their outputs."""
+    readers: tuple[str, ...]
+    """Layers whose weights have it along their inputs."""
+    constants: int
+    """Lanes before that always held one value."""
+    unread: int
+    """Lanes before that nobody read."""
+
+    @property
+    def what(self) -> str:
+        """What happens to it: `padded` or `cut`."""
+        return "padded" if self.want > self.have else "cut"
+
+
+class TensorChange(NamedTuple):
+    """One stored constant that gets another shape."""
+
+    tensor: str
+    """Name."""
+    old_shape: tuple[int, ...] | None
+    """Sizes before; null for a new one."""
+    new_shape: tuple[int, ...] | None
+    """Sizes after; null for one that goes."""
+    old_bytes: int
+    """Bytes of values before."""
+    new_bytes: int
+    """Bytes of values after."""
+
+
+class LayerChange(NamedTuple):
+    """One layer before and after, on every target."""
+
+    label: str
+    """Node."""
+    entry: str
+    """Entry point of CMSIS-NN."""
+    channels: tuple[int | None, int | None]
+    """Input and output channels before."""
+    new_channels: tuple[int | None, int | None]
+    """Input and output channels after."""
+    kernels: tuple[str, ...]
+    """Kernel on each target before."""
+    new_kernels: tuple[str, ...]
+    """Kernel on each target after."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; null where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """Predicted instructions on each target after; null where unknown."""
+
+
+class Repair(NamedTuple):
+    """A known hazard that the new sizes step around."""
+
+    layer: str
+    """Node."""
+    target: str
+    """Label of the target."""
+    hazard: str
+    """Name of the hazard."""
+    what: str
+    """What happened, as a sentence."""
+
+
+class TargetTotal(NamedTuple):
+    """The whole model on one target."""
+
+    target: str
+    """Label."""
+    measured_on: str
+    """CPU that the loops' instructions were measured on, and the release where it is another than the target's."""
+    instructions: int
+    """Predicted instructions before, of the layers of known cost."""
+    new_instructions: int
+    """The same after."""
+    repair_price: int
+    """Instructions that stepping around hazards alone adds."""
+    unknown: int
+    """Layers whose cost is not known and that take no part."""
+
+    @property
+    def percent(self) -> float:
+        """Change in percent; negative is fewer."""
+        return 100 * (self.new_instructions - self.instructions) / self.instructions if self.instructions else 0.0
+
+
+class Locked(NamedTuple):
+    """A LOCKED class and what it could gain if it were not."""
+
+    size: int
+    """Lanes."""
+    want: int
+    """Size that would gain most; the same where none would."""
+    gain: int
+    """Instructions that this size would save, over all targets."""
+    layers: tuple[str, ...]
+    """Layers that decide or read it."""
+    reason: str
+    """Why it may not change."""
+
+
+class SkippedClass(NamedTuple):
+    """A class that the policy would change and that stays."""
+
+    have: int
+    """Lanes."""
+    want: int
+    """Lanes that it would get."""
+    layers: tuple[str, ...]
+    """Layers that decide or read it."""
+    reason: str
+    """Why it stays, as a clause."""
+
+
+class Numbers(NamedTuple):
+    """A count before and after."""
+
+    before: int
+    """Before."""
+    after: int
+    """After."""
+
+
+class FixResult(NamedTuple):
+    """What was done, or would be done, to one model."""
+
+    policy: str
+    """Value of `fix-policy`."""
+    changed: bool
+    """Whether there is a new model, proven."""
+    written: bool
+    """Whether it took the old one's place."""
+    reason: str
+    """Why nothing changed; empty where something did."""
+    failed: bool
+    """Whether something that was planned could not be done."""
+    classes: tuple[ClassChange, ...] = ()
+    """Classes that change."""
+    tensors: tuple[TensorChange, ...] = ()
+    """Constants that change."""
+    layers: tuple[LayerChange, ...] = ()
+    """Layers that change."""
+    totals: tuple[TargetTotal, ...] = ()
+    """The whole model on each target."""
+    repairs: tuple[Repair, ...] = ()
+    """Hazards that go away."""
+    locked: tuple[Locked, ...] = ()
+    """LOCKED classes of interest, largest possible gain first."""
+    left: tuple[SkippedClass, ...] = ()
+    """Classes that would change but for the reason each has."""
+    macs: Numbers = Numbers(0, 0)
+    """Multiply-accumulates of the layers where they are known."""
+    bytes: Numbers = Numbers(0, 0)
+    """Bytes of the file."""
+    added: tuple[str, ...] = ()
+    """Nodes that were added, as clauses."""
+    notes: tuple[str, ...] = ()
+    """What replacing the file does besides, as clauses."""
+    proof: Proof | None = None
+    """How the new model was compared with the old one."""

@@ -1,0 +1,48 @@
+"""What came of comparing two models, as plain data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class IfBranch(NamedTuple):
+    """A branch of an If of the main graph that two models do not have in common."""
+
+    node: str
+    """Name of the node, or of what it makes."""
+    condition: str
+    """Tensor that decides."""
+    wanted: bool
+    """Its value for this branch."""
+
+
+class Difference(NamedTuple):
+    """How far one output of the two models is apart."""
+
+    output: str
+    """Name."""
+    elem_type: str
+    """Type as ONNX Runtime names it: `tensor(int8)`."""
+    largest: float
+    """Largest absolute difference over all inputs; infinite where only one is NaN, or shapes differ."""
+    relative: float
+    """The same as a share of the output's range over all inputs, which includes 0."""
+
+
+class Proof(NamedTuple):
+    """What came of comparing two models."""
+
+    equal: bool
+    """Whether the second may take the first one's place."""
+    reason: str
+    """Why not, empty where it may."""
+    ran: bool
+    """Whether ONNX Runtime runs the first model, and twice the same; if not, nothing is said of the second."""
+    differences: tuple[Difference, ...]
+    """Each output of the model, in order, at the default level."""
+    inputs: int
+    """Inputs tried."""
+    inner: int = 0
+    """Values inside the model that were compared as well."""
+    unreached: tuple[IfBranch, ...] = ()
+    """Branches of If that the change reaches into and no input leads into."""

@@ -1,0 +1,173 @@
+"""What each stored constant becomes, use by use: pure planning, without a look at the weights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
+from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
+from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.planning.lane_plan import Kept, Plan
+from onnxlint_cmsis.rewrite.size_numbers import number_edits
+from onnxlint_cmsis.rewrite.uses import Axes, Use, Uses
+
+Places = tuple[int | None, ...]
+"""For each new index of an axis the old one, or None for a new element."""
+
+
+class Rearrangement(NamedTuple):
+    """How a stored constant changes for one use; uses of equal layout can share the result."""
+
+    places: tuple[Places | None, ...] = ()
+    """For each axis where its elements come from, None where all stay; empty where no axis changes."""
+    fill: Fill | None = None
+    """What new elements are; None where there are none."""
+    zero_points: Places | None = None
+    """Where the zero-points come from that the fill consists of; None where they all stay or are not needed."""
+    numbers: tuple[tuple[int, int], ...] = ()
+    """Elements that name sizes, with the new number."""
+    reader: int = -1
+    """Reader whose increments are added first; -1 for none."""
+
+
+SAME = Rearrangement()
+"""Nothing changes."""
+
+Rearrangements = dict[str, dict[Use, Rearrangement]]
+"""For every stored constant that changes, each of its uses; SAME where a use keeps it."""
+
+
+class NewBias(NamedTuple):
+    """A bias for a reader that has none."""
+
+    slot: BiasSlot
+    """Where it goes."""
+    reader: int
+    """Reader whose increments it holds."""
+    places: Places | None
+    """Where its elements come from; None where all output channels stay."""
+
+
+def layouts(uses: Uses, plan: Plan) -> Rearrangements:
+    """Every stored constant that the plan changes. Raises NotAppliedError."""
+    check_plan(uses, plan)
+    found: Rearrangements = {}
+    for leaf in plan.kept:
+        for key in uses.by_leaf.get(leaf, ()):
+            if key not in found:
+                found[key] = {use: _layout(uses, use, axes, plan.kept) for use, axes in uses.by_key[key].items()}
+    for key, numbers in number_edits(uses, plan.kept).items():
+        changed = found.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
+        for use, values in numbers.items():
+            changed[use] = changed[use]._replace(numbers=tuple(sorted(values.items())))
+    for reader in plan.increments:
+        _add_increments(uses, reader, found)
+    return {key: changed for key, changed in found.items() if _changes(uses, key, changed)}
+
+
+def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
+    """Biases to add to readers that have none. Raises NotAppliedError."""
+    made = []
+    for reader in plan.increments:
+        slot = _slot(uses, reader)
+        if not slot.tensor:
+            axes = uses.dimensions.axes(uses.graph.nodes[reader].outputs[0])
+            if axes is None or len(axes) < 2:
+                raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
+            made.append(NewBias(slot, reader, _places(axes[1], plan.kept)))
+    return made
+
+
+def check_plan(uses: Uses, plan: Plan) -> None:
+    """Raise NotAppliedError unless every class may change and keeps some of its own lanes, each once."""
+    for leaf, lanes in plan.kept.items():
+        found = uses.dimensions.class_with_id(leaf)
+        if found is None:
+            raise NotAppliedError(f"there is no class {leaf}")
+        if found.locks:
+            raise NotAppliedError(f"class {leaf} is locked: {found.locks[0]}")
+        old = [lane for lane in lanes if lane is not None]
+        if not old or len(set(old)) != len(old) or not 0 <= min(old) <= max(old) < found.size:
+            raise NotAppliedError(f"class {leaf} has lanes 0 to {found.size - 1}; the plan keeps {list(lanes)}")
+        if None in lanes:
+            for reader in found.readers:
+                _check_weights(uses, uses.graph.nodes[reader.node])
+
+
+def _changes(uses: Uses, key: str, changed: dict[Use, Rearrangement]) -> bool:
+    if all(layout == SAME for layout in changed.values()):
+        return False
+    if uses.handed_out(key):
+        raise NotAppliedError(f"constant `{key}` is an output")
+    return True
+
+
+def _layout(uses: Uses, use: Use, axes: Axes, kept: Kept) -> Rearrangement:
+    places = tuple(_places(axis, kept) for axis in axes)
+    if all(one is None for one in places):
+        return SAME
+    if not any(one is not None and None in one for one in places):
+        return Rearrangement(places)
+    chosen = _fill(uses, uses.graph.nodes[use[0]], use[1])
+    return Rearrangement(places, chosen, _zero_points(uses, chosen, kept))
+
+
+def _fill(uses: Uses, node: Node, position: int) -> Fill:
+    try:
+        return fill(uses, node, position)
+    except NotFilledError as reason:
+        raise NotAppliedError(str(reason)) from reason
+
+
+def _check_weights(uses: Uses, node: Node) -> None:
+    try:
+        check_weights(uses, node)
+    except NotFilledError as reason:
+        raise NotAppliedError(str(reason)) from reason
+
+
+def _zero_points(uses: Uses, chosen: Fill, kept: Kept) -> Places | None:
+    if chosen.kind is not FillKind.ZERO_POINTS:
+        return None
+    node, position = chosen.zero_points
+    axes = uses.by_key[uses.graph.nodes[node].inputs[position]][chosen.zero_points]
+    return _places(axes[0], kept) if axes else None
+
+
+def _places(axis: Axis, kept: Kept) -> Places | None:
+    if not any(leaf in kept for leaf in leaves(axis)):
+        return None
+    if axis.size is None:
+        raise NotAppliedError("a constant has an axis of symbolic size")
+    places = placement(axis, kept)
+    return None if places == tuple(range(axis.size)) else places
+
+
+def _slot(uses: Uses, reader: int) -> BiasSlot:
+    node = uses.graph.nodes[reader]
+    slot = bias_slot(uses.graph, node)
+    if slot is None:
+        raise NotAppliedError(f"{node.label} has no bias that could take a constant")
+    return slot
+
+
+def _add_increments(uses: Uses, reader: int, found: Rearrangements) -> None:
+    """Note at the use of a reader's bias that it grows by the reader's increments."""
+    slot = _slot(uses, reader)
+    if not slot.tensor:
+        return
+    use = _bias_use(uses, slot)
+    changed = found.setdefault(slot.tensor, dict.fromkeys(uses.by_key[slot.tensor], SAME))
+    if changed[use].reader >= 0:
+        raise NotAppliedError(f"two layers share the bias `{slot.tensor}` of {uses.graph.nodes[slot.node].label}")
+    changed[use] = changed[use]._replace(reader=reader)
+
+
+def _bias_use(uses: Uses, slot: BiasSlot) -> Use:
+    """The use that reads the stored constant: the slot's own, or that of the DequantizeLinear before it."""
+    key = uses.graph.nodes[slot.node].inputs[slot.position]
+    if key == slot.tensor:
+        return slot.node, slot.position
+    return uses.graph.producers[key].index, 0

@@ -1,0 +1,116 @@
+"""Numbers in the file that name sizes: where they have to be written, and what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from onnxlint_cmsis.algebra.axes import leaves, resized
+from onnxlint_cmsis.dims.result import SizeName
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.planning.lane_plan import Kept
+from onnxlint_cmsis.rewrite.uses import Use, Uses
+
+
+class AttributeEdit(NamedTuple):
+    """One number of one attribute."""
+
+    node: int
+    """`Node.index`."""
+    attribute: str
+    """Attribute."""
+    element: int
+    """Element of a list, 0 for a single number."""
+    value: int
+    """New number."""
+
+
+Numbers = dict[Use, dict[int, int]]
+"""For each use of a constant of sizes: element to new number."""
+
+
+def attribute_edits(uses: Uses, kept: Kept) -> list[AttributeEdit]:
+    """Attributes that name the sizes of changed classes."""
+    return [
+        AttributeEdit(name.node, name.attribute, name.element, _value(name, kept))
+        for name in _touched(uses, kept)
+        if name.position < 0
+    ]
+
+
+def number_edits(uses: Uses, kept: Kept) -> dict[str, Numbers]:
+    """Stored constants that name the sizes of changed classes, use by use.
+
+    Raises NotAppliedError where such a number is read for other things as well, or is not in the file itself.
+    """
+    found: dict[str, Numbers] = {}
+    for name in _touched(uses, kept):
+        if name.position < 0:
+            continue
+        key = _origin(uses, name)
+        if not key:
+            raise NotAppliedError(f"the size in `{name.tensor}` is computed, so it cannot be written")
+        for use in _uses_of(uses, name, key, kept):
+            found.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, kept)
+    return found
+
+
+def _touched(uses: Uses, kept: Kept) -> Iterator[SizeName]:
+    for name in uses.dimensions.size_names:
+        if any(leaf in kept for part in name.parts for leaf in leaves(part)):
+            yield name
+
+
+def _value(name: SizeName, kept: Kept) -> int:
+    sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
+    parts = [resized(part, sizes) for part in name.parts]
+    if None in parts:
+        raise NotAppliedError("a number in the file names a size that is not known")
+    return name.sign * sum(part or 0 for part in parts)
+
+
+def _origin(uses: Uses, name: SizeName) -> str:
+    """Stored constant that the number is in; empty where it is computed, or in an attribute."""
+    key = name.tensor
+    while key and not uses.stored(key):
+        producer = uses.graph.producers.get(key)
+        key = producer.inputs[0] if producer is not None and producer.is_op("Identity") else ""
+    return key
+
+
+def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
+    """The use that the number is read at; all that it is handed on from, if its reader gets it by way of others."""
+    if uses.graph.nodes[name.node].inputs[name.position] == key:
+        return [(name.node, name.position)]
+    _check_readers(uses, key)
+    _check_agreement(uses, name, key, kept)
+    return [use for use in uses.by_key[key] if operator_of(uses.graph.nodes[use[0]]).carries_sizes]
+
+
+def _check_readers(uses: Uses, key: str) -> None:
+    """Raise NotAppliedError where a number that is handed on reaches a node that does not take it for a size."""
+    known = {name.node for name in uses.dimensions.size_names if _origin(uses, name) == key}
+    pending = [node for node, _ in uses.consumers(key) if operator_of(node).carries_sizes]
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if node.index in seen:
+            continue
+        seen.add(node.index)
+        if operator_of(node).carries_sizes:
+            if any(uses.handed_out(made) for made in node.outputs):
+                raise NotAppliedError(f"the size in `{key}` leaves the graph")
+            pending.extend(reader for made in node.outputs for reader, _ in uses.consumers(made))
+        elif node.index not in known:
+            raise NotAppliedError(f"{node.label} reads the size in `{key}` for something else")
+
+
+def _check_agreement(uses: Uses, name: SizeName, key: str, kept: Kept) -> None:
+    """Raise NotAppliedError where a number that is handed on names sizes that are no longer equal."""
+    for other in uses.dimensions.size_names:
+        if other.index != name.index or _origin(uses, other) != key:
+            continue
+        direct = uses.graph.nodes[other.node].inputs[other.position] == key
+        if not direct and _value(other, kept) != _value(name, kept):
+            raise NotAppliedError(f"element {name.index} of `{key}` names two sizes that change differently")

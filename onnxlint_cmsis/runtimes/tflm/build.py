@@ -1,0 +1,31 @@
+"""How a firmware was built: what decides besides the model."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+from onnxlint_cmsis.types import Isa, Target
+
+
+class TflmBuild(NamedTuple):
+    """One build of TensorFlow Lite Micro."""
+
+    target: Target
+    """CPU, CMSIS-NN release and compiler."""
+    revision: TflmRevision = reviewed_revision()
+    """Revision of TensorFlow Lite Micro."""
+    optimized_for: Literal["SPEED", "SIZE"] = "SPEED"
+    """KERNELS_OPTIMIZED_FOR_SPEED keeps kernel sums for good, KERNELS_OPTIMIZED_FOR_SIZE works them out each time."""
+    checks: bool = True
+    """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
+
+    @property
+    def mve(self) -> bool:
+        """Whether the CPU has MVE."""
+        return self.target.isa is Isa.MVE
+
+    @property
+    def speed(self) -> bool:
+        """Built with KERNELS_OPTIMIZED_FOR_SPEED."""
+        return self.optimized_for == "SPEED"

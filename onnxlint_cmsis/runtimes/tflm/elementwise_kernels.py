@@ -1,0 +1,90 @@
+"""ADD, MUL, MAXIMUM and MINIMUM."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.runtimes.tflm.convolution_kernels import HYBRID, UNSUPPORTED_INPUT
+from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+
+BROADCAST = "the shapes differ, {left} and {right}"
+UNEQUAL_SCALES = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
+Operands = tuple[TfliteTensor, TfliteTensor, TfliteTensor]
+"""Two inputs and the output."""
+
+TOO_DEEP = "tensorflow/lite/kernels/internal/runtime_shape.h:113"
+
+
+def _operands(
+    p: Preparation, file: str, lines: tuple[int, int, int]
+) -> tuple[TfliteTensor, TfliteTensor, TfliteTensor]:
+    left = p.needed_input(0, f"{file}:{lines[0]}", "input1")
+    right = p.needed_input(1, f"{file}:{lines[1]}", "input2")
+    return left, right, p.needed_output(f"{file}:{lines[2]}")
+
+
+def _int16_zero_points(p: Preparation, tensors: tuple[TfliteTensor, ...], file: str, line: int) -> None:
+    for number, (tensor, name) in enumerate(zip(tensors, ("input1", "input2", "output"), strict=True), line):
+        p.ensure_equal(zero_point(tensor), 0, f"{file}:{number}", (f"{name}->params.zero_point", "0"))
+
+
+def _runs(p: Preparation, name: str, left: TfliteTensor, right: TfliteTensor) -> None:
+    """CMSIS-NN for equal shapes of int8 and int16, reference code for all else."""
+    suffix = {"INT8": "s8", "INT16": "s16"}.get(left.elem_type)
+    if suffix is None:
+        p.reference = "float" if left.elem_type == "FLOAT32" else left.elem_type.lower()
+    elif left.shape != right.shape:
+        p.reference = BROADCAST.format(left=list(left.shape), right=list(right.shape))
+    else:
+        p.runs(f"arm_elementwise_{name}_{suffix}")
+
+
+def add(p: Preparation) -> None:
+    """K/cmsis_nn/add.cc, PrepareAdd and EvalAdd."""
+    file = "cmsis_nn/add.cc"
+    left, right, output = _operands(p, file, (297, 300, 303))
+    p.ensure_types(left, output, f"{file}:305", ("input1->type", "output->type"))
+    taken = left.elem_type in ("FLOAT32", "INT32", "INT16", "INT8")
+    p.ensure_message(taken, file, UNSUPPORTED_INPUT)
+    p.ensure_message(left.elem_type == right.elem_type, file, HYBRID)
+    if left.elem_type == "INT16":
+        _int16_zero_points(p, (left, right, output), file, 314)
+    if output.elem_type == "INT32":
+        for tensor, name, line in ((left, "input1", 327), (right, "input2", 329)):
+            names = (f"{name}->quantization.type", "kTfLiteNoQuantization")
+            p.ensure_equal(int(tensor.quantization is not None), 0, f"{file}:{line}", names)
+    _runs(p, "add", left, right)
+
+
+def mul(p: Preparation) -> None:
+    """K/cmsis_nn/mul.cc and K/mul_common.cc."""
+    file = "mul_common.cc"
+    left, right, output = _operands(p, file, (125, 128, 131))
+    p.ensure_types(left, right, f"{file}:52", ("input1->type", "input2->type"))
+    if output.elem_type == "INT16":
+        _int16_zero_points(p, (left, right, output), file, 60)
+    _runs(p, "mul", left, right)
+
+
+def maximum(p: Preparation) -> None:
+    """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
+    _extreme(p, "arm_maximum_s8")
+
+
+def minimum(p: Preparation) -> None:
+    """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
+    _extreme(p, "arm_minimum_s8")
+
+
+def _extreme(p: Preparation, function: str) -> None:
+    file = "cmsis_nn/maximum_minimum.cc"
+    tensors = _operands(p, file, (0, 0, 0))
+    output = tensors[2]
+    if any(tensor.quantization != output.quantization for tensor in tensors):
+        p.wrong.append(UNEQUAL_SCALES)
+    if output.elem_type != "INT8":
+        p.reference = "float" if output.elem_type == "FLOAT32" else output.elem_type.lower()
+        return
+    if any(len(tensor.shape) > 4 for tensor in tensors):
+        p.halted = (Stage.INVOKE, TOO_DEEP)
+    p.runs(function)

@@ -1,0 +1,34 @@
+"""The padding that SAME and VALID give, as TensorFlow Lite works it out (lite/kernels/padding.h)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.types import Pair
+
+UNDILATED = Pair(1, 1)
+
+
+class Window(NamedTuple):
+    """Padding of a window that slides over an image."""
+
+    before: Pair
+    """Rows and columns before."""
+    after: Pair
+    """Rows and columns after."""
+
+
+def _one(padding: str, size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
+    reach = (kernel - 1) * dilation + 1
+    if stride <= 0:
+        return 0, 0
+    outputs = -(-size // stride) if padding == "SAME" else (size + stride - reach) // stride
+    total = max((outputs - 1) * stride + reach - size, 0)
+    return total // 2, total - total // 2
+
+
+def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> Window:
+    """Padding for an image of `size`; every pair is (height, width) in elements."""
+    top, bottom = _one(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
+    left, right = _one(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
+    return Window(Pair(top, left), Pair(bottom, right))

@@ -1,0 +1,57 @@
+"""Operators of TensorFlow Lite Micro and the function that writes down what their kernel does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onnxlint_cmsis.runtimes.tflm.convolution_kernels import conv_2d, depthwise_conv_2d, transpose_conv
+from onnxlint_cmsis.runtimes.tflm.dense_kernels import batch_matmul, fully_connected
+from onnxlint_cmsis.runtimes.tflm.elementwise_kernels import add, maximum, minimum, mul
+from onnxlint_cmsis.runtimes.tflm.movement_kernels import pad, transpose
+from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_pool_2d, softmax
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
+from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import mean, reference
+
+KERNELS: dict[str, Callable[[Preparation], None]] = {
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "TRANSPOSE_CONV": transpose_conv,
+    "FULLY_CONNECTED": fully_connected,
+    "BATCH_MATMUL": batch_matmul,
+    "AVERAGE_POOL_2D": average_pool_2d,
+    "MAX_POOL_2D": max_pool_2d,
+    "SOFTMAX": softmax,
+    "ADD": add,
+    "MUL": mul,
+    "MAXIMUM": maximum,
+    "MINIMUM": minimum,
+    "PAD": pad,
+    "PADV2": pad,
+    "TRANSPOSE": transpose,
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+    "MEAN": mean,
+}
+"""Operators whose Prepare is written down."""
+
+REGISTERED = frozenset(
+    {
+        "ABS", "ADD_N", "ARG_MAX", "ARG_MIN", "ASSIGN_VARIABLE", "BATCH_TO_SPACE_ND", "BROADCAST_ARGS",
+        "BROADCAST_TO", "CALL_ONCE", "CAST", "CEIL", "CONCATENATION", "COS", "CUMSUM", "DEPTH_TO_SPACE", "DEQUANTIZE",
+        "DIV", "DYNAMIC_UPDATE_SLICE", "ELU", "EMBEDDING_LOOKUP", "EQUAL", "EXP", "EXPAND_DIMS", "FILL", "FLOOR",
+        "FLOOR_DIV", "FLOOR_MOD", "GATHER", "GATHER_ND", "GREATER", "GREATER_EQUAL", "HARD_SWISH", "IF",
+        "L2_NORMALIZATION", "L2_POOL_2D", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOG", "LOGICAL_AND", "LOGICAL_NOT",
+        "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MIRROR_PAD", "NEG", "NOT_EQUAL", "PACK", "PRELU", "QUANTIZE",
+        "READ_VARIABLE", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RESHAPE", "RESIZE_BILINEAR",
+        "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "ROUND", "RSQRT", "SELECT_V2", "SHAPE", "SIN", "SLICE",
+        "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SQUEEZE",
+        "STRIDED_SLICE", "SUB", "SUM", "TANH", "UNPACK", "VAR_HANDLE", "WHILE", "ZEROS_LIKE",
+    }
+)  # fmt: skip
+"""Further operators that a resolver can add (lite/micro/micro_mutable_op_resolver.h); all run reference code."""
+
+
+def kernel_of(op: str) -> Callable[[Preparation], None] | None:
+    """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such builtin operator."""
+    return KERNELS.get(op, reference if op in REGISTERED else None)

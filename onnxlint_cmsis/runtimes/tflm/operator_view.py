@@ -1,0 +1,72 @@
+"""One operator of a file with its tensors at hand, as a kernel sees it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
+
+BITS = {
+    "FLOAT32": 32, "FLOAT16": 16, "INT32": 32, "UINT8": 8, "INT64": 64, "BOOL": 8, "INT16": 16, "COMPLEX64": 64,
+    "INT8": 8, "FLOAT64": 64, "COMPLEX128": 128, "UINT64": 64, "UINT32": 32, "UINT16": 16, "INT4": 4,
+}  # fmt: skip
+"""Bits of one element; other types have no fixed size (lite/micro/memory_helpers.cc)."""
+
+
+def tensor_bytes(tensor: TfliteTensor) -> int:
+    """Bytes of a tensor's values; int4 packs two to a byte."""
+    return (prod(tensor.shape) * BITS.get(tensor.elem_type, 0) + 7) // 8
+
+
+def quantized(tensor: TfliteTensor) -> bool:
+    """Whether the tensor gets a quantization: it needs scales and zero-points (lite/micro/micro_allocator.cc:275)."""
+    return tensor.quantization is not None and bool(tensor.quantization.zero_points)
+
+
+def zero_point(tensor: TfliteTensor) -> int:
+    """First zero-point of a tensor, 0 where it has none."""
+    return tensor.quantization.zero_points[0] if tensor.quantization and quantized(tensor) else 0
+
+
+def scale(tensor: TfliteTensor) -> float:
+    """First scale of a tensor, 0 where it has none."""
+    return tensor.quantization.scales[0] if tensor.quantization and quantized(tensor) else 0.0
+
+
+class OperatorView(NamedTuple):
+    """One operator with its tensors."""
+
+    model: TfliteModel
+    """The file."""
+    subgraph: Subgraph
+    """Subgraph that the operator is in."""
+    operator: TfliteOperator
+    """The operator."""
+    number: int
+    """Its number in the subgraph."""
+
+    def input(self, position: int) -> TfliteTensor | None:
+        """An input, None where it is omitted or not there."""
+        inputs = self.operator.inputs
+        index = inputs[position] if position < len(inputs) else -1
+        return self.subgraph.tensors[index] if index >= 0 else None
+
+    def output(self, position: int = 0) -> TfliteTensor | None:
+        """An output, None where there is none."""
+        outputs = self.operator.outputs
+        return self.subgraph.tensors[outputs[position]] if position < len(outputs) else None
+
+    def constant(self, tensor: TfliteTensor | None) -> bool:
+        """Whether the file holds the tensor's values."""
+        return tensor is not None and self.model.is_constant(tensor)
+
+    def option(self, name: str, default: int = 0) -> int:
+        """A whole number among the options."""
+        value = self.operator.options.get(name, default)
+        return int(value) if isinstance(value, int) else default
+
+    def text(self, name: str) -> str:
+        """An option that is an enumeration, by name; empty where it is missing."""
+        value = self.operator.options.get(name, "")
+        return value if isinstance(value, str) else ""

@@ -1,0 +1,103 @@
+"""TensorFlow Lite Micro on paper against rows of real firmware (90b983c2, CMSIS-NN 4ab83cc3 and 7.0.0, under QEMU)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+
+import pytest
+
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.interpret import TflmReport, TflmVerdict, interpret
+from support import paths
+from support.tflite_writer import restore, write
+from support.tflm_rows import build_of, differences
+
+SAMPLE = paths.DATA / "tflm_sample.jsonl.gz"
+"""Made by scripts/sample_tflm.py from rows recorded with real firmware."""
+SHARED = paths.SHARED / "vectors" / "tflm"
+needs_vectors = pytest.mark.skipif(not SHARED.exists(), reason="the complete firmware rows are not beside the project")
+FLOAT_STEPS = {"pretrainedResnet.tflite"}
+"""Float models whose last bits differ between the C libraries of Cortex-M4 and M55."""
+AGREED_TRAPS = {"c_wzp5.tflite", "x_max_unequal.tflite"}
+"""Wrong in TensorFlow Lite Micro's reference kernels also."""
+
+
+def lines(path):
+    with gzip.open(path, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+def model_of(name):
+    folder = paths.SHARED / "models" / "tflite"
+    path = folder / name
+    return read_tflite(path if path.exists() else paths.SHARED / "cases" / "tflite" / name)
+
+
+def test_every_row_of_the_sample():
+    count = 0
+    for line in lines(SAMPLE):
+        model = read_tflite("sample.tflite", write(restore(line["model"])))
+        for row in line["rows"]:
+            assert differences(interpret(model, build_of(row)), row) == [], row["model"]
+            count += 1
+    assert count > 350
+
+
+@needs_vectors
+@pytest.mark.parametrize("name", ["models", "synthetic"])
+def test_every_row_of_real_firmware(name):
+    count = 0
+    for row in lines(SHARED / f"{name}.jsonl.gz"):
+        if row["kernels"] != "cmsis_nn":
+            continue
+        row["operators"] = [[o["op"], o["cmsis_nn"], o["scratch"], o["status"]] for o in row["operators"]]
+        assert differences(interpret(model_of(row["model"]), build_of(row)), row) == [], row["model"]
+        count += 1
+    assert count > 700
+
+
+@needs_vectors
+def test_every_output_that_differs_from_reference_kernels_has_a_reason():
+    found = 0
+    for row in [*lines(SHARED / "models.jsonl.gz"), *lines(SHARED / "synthetic.jsonl.gz")]:
+        if row["kernels"] != "cmsis_nn" or row["status"] != "ok" or row.get("output_note"):
+            continue  # rows with a note are marred by a compiler
+        report = interpret(model_of(row["model"]), build_of(row))
+        reasons = [operator.reason for operator in report.operators if operator.verdict is TflmVerdict.WRONG]
+        if row["equals_reference_kernels"]:
+            assert not reasons or row["model"] in AGREED_TRAPS, (row["model"], reasons)
+        elif row["model"] not in FLOAT_STEPS:
+            assert reasons, (row["model"], row["cpu"])
+            found += 1
+    assert found > 100
+
+
+@needs_vectors
+def test_the_smallest_arena_that_works():
+    count = 0
+    for row in lines(SHARED / "min_arena.jsonl.gz"):
+        build = TflmBuild(parse_target(f"cortex-{row['cpu']}", "main"))
+        arena = interpret(model_of(row["model"]), build).arena
+        assert arena is not None
+        assert arena.used == row["arena_used"], row["model"]
+        assert math.ceil(arena.needed / 16) * 16 == row["min_arena_mult16"], row["model"]
+        count += 1
+    assert count > 20
+
+
+@needs_vectors
+def test_kernels_under_the_functions():
+    count = 0
+    for row in lines(SHARED / "synthetic.jsonl.gz"):
+        if row["kernels"] != "cmsis_nn" or row["status"] != "ok":
+            continue
+        report: TflmReport = interpret(model_of(row["model"]), build_of(row))
+        for operator, recorded in zip(report.operators, row["operators"], strict=True):
+            called = iter(call["fn"] for call in recorded.get("cmsis_nn_calls") or ())
+            assert all(name in called for name in operator.chain), (row["model"], operator.op, operator.chain)
+            count += len(operator.chain)
+    assert count > 1500
