@@ -24,7 +24,7 @@ _HELP = {4: ("N,H,W,C", "NHWC; convolution filters are out_c,h,w,in_c, depthwise
 
 def run(argv: list[str]) -> int:
     """Answer each record, or the one shape of the options."""
-    args = _parser().parse_args(argv)
+    args = make_parser().parse_args(argv)
     if not args.wrapper:
         return answer_file(args, _answer)
     target = target_of(args)
@@ -46,7 +46,8 @@ def _answer(asked: Mapping[str, object], target: Target) -> dict[str, object]:
     return found
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser(
         "route",
         "Tell which kernel CMSIS-NN picks for a shape, and why: for JSON lines read from a file or standard input, "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.answers import hazards_along
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.planning.planning_input import View, view_of
@@ -110,7 +111,7 @@ def _real(state: Snapshot, name: str, readers: tuple[Node, ...]) -> str:
         return ""
     if state.graph.elem_type(name) == "float32":
         return name
-    alone = len(readers) == 1 and readers[0].is_op("DequantizeLinear")
+    alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
     return readers[0].outputs[0] if alone and readers[0].outputs[0] not in state.graph.outputs else ""
 
 

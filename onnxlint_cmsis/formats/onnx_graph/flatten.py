@@ -9,6 +9,7 @@ from onnxlint_cmsis.formats.onnx_graph import constant_nodes as constants
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
 from onnxlint_cmsis.formats.onnx_graph.folding import fold_node
 from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
+from onnxlint_cmsis.formats.onnx_graph.missing_inputs import with_missing
 from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import attribute_tensors, subgraphs
 from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
@@ -153,6 +154,7 @@ class Flattener:
             outputs = tuple([scope.key(name) for name in node.output])
         version, plain = self.opsets.get(domain, 0), attributes.plain(node.attribute)
         name, op_type = node.name, node.op_type
+        inputs = with_missing(inputs, domain, op_type, version)
         return Node(
             len(self.nodes), name, op_type, domain, version, inputs, outputs, plain, path, bodies, where[0], where[1]
         )
