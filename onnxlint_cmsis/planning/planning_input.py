@@ -25,7 +25,7 @@ FREE_WITH_CONSTANT = (ADD, DIV, MAX, MIN, MUL, SUB)
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
 
 
-class View(NamedTuple):
+class PlanningInput(NamedTuple):
     """One model on some targets."""
 
     model: ModelAnalysis
@@ -34,7 +34,7 @@ class View(NamedTuple):
     """Layers whose channel counts are axes of classes."""
     others: tuple[Layer, ...]
     """All other layers; their prices do not move."""
-    blind: dict[int, str]
+    unpriced: dict[int, str]
     """Class to the label of a node along it whose cost is not known."""
     fixable: Fixable
     """Which findings on layers count."""
@@ -55,15 +55,15 @@ class View(NamedTuple):
         return self.model.dimensions
 
 
-def view_of(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> View:
+def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> PlanningInput:
     """What planning sees of a model."""
     found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return View(model, sites, others, _blind(model, sites, prices), fixable)
+    return PlanningInput(model, sites, others, _unpriced(model, sites, prices), fixable)
 
 
-def _blind(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
+def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
     graph, lowered, dimensions = model.graph, model.lowered, model.dimensions
     priced = {
         site.layer.node.index: set(site.leaves)
