@@ -51,7 +51,8 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
     """True where the rule runs on the file: the longer of select and ignore decides, and ignore where they tie."""
-    if longest(code, settings.select) <= longest(code, settings.ignore):
+    selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
+    if longest(code, selected) <= longest(code, ignored):
         return False
     return not any(longest(code, codes) >= 0 and glob.matches(path) for glob, codes in settings.per_file_ignores)
 
