@@ -11,6 +11,9 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.types import KernelCall
 
+WRONG = ("wrong-result", "overrun")
+"""Kinds of hazards that spoil the output, or what lies beside it, and return no error."""
+
 K = "tensorflow/lite/micro/kernels/"
 
 
@@ -144,7 +147,7 @@ class Preparation:
         self.call, self.chain = call, (function, *found.chain)
         if found.chain[:1] == (function,):
             self.chain = found.chain
-        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind == "wrong"]
+        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
         if found.status:
             self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
 
