@@ -237,15 +237,15 @@ KEYS: tuple[Key, ...] = (
         "weights",
         "flag",
         True,
-        "Read weights to find channels that do nothing (CNN202); without, nothing is removed.",
+        "Read weights to find channels that do nothing (rule dead-channels); without, nothing is removed.",
         option="--no-weights",
     ),
     Key(
         "size-checks-limit",
         "bytes",
         10_000_000,
-        "Size in bytes of a model file up to which CNN201 and CNN202, which search sizes and read weights, run while "
-        "linting; --fix and --diff have no such limit.",
+        "Size in bytes of a model file up to which the rules more-channels and dead-channels, which search sizes and "
+        "read weights, run while linting; --fix and --diff have no such limit.",
         option="--size-checks-limit",
         metavar="BYTES",
     ),
@@ -253,8 +253,8 @@ KEYS: tuple[Key, ...] = (
         "size-checks-layers",
         "count",
         300,
-        "Layers of a model up to which CNN201 and CNN202 run while linting, as each takes some 1.5 ms on each target; "
-        "--fix and --diff have no such limit.",
+        "Layers of a model up to which more-channels and dead-channels run while linting, as each takes some 1.5 ms "
+        "on each target; --fix and --diff have no such limit.",
         option="--size-checks-layers",
         metavar="LAYERS",
     ),

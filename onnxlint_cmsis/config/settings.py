@@ -84,7 +84,7 @@ class Settings:
     weights: bool
     """Whether weights may be read."""
     size_checks_limit: int | None
-    """Bytes of a file up to which CNN201 and CNN202 run while linting; None for no bound."""
+    """Bytes of a file up to which the rules on sizes run while linting; None for no bound."""
     size_checks_layers: int | None
     """Layers of a model up to which they do; None for no bound."""
     file: str = ""

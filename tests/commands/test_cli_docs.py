@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.checks.table import RULES
+from onnxlint_cmsis.checks.registry import RULES
 from onnxlint_cmsis.config.keys import KEYS
 from onnxlint_cmsis.config.resolve import Configuration
 from support import paths
