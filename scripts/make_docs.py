@@ -18,8 +18,9 @@ from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
-from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
+from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from report_page import report_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in RULES}
