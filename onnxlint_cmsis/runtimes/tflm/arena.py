@@ -55,7 +55,7 @@ class Arena(NamedTuple):
     def needed(self) -> int:
         """Smallest arena in which AllocateTensors succeeds.
 
-        Temporaries of one Prepare are left out: in models of one small operator they can ask for some tens of bytes more.
+        Temporaries of one Prepare are left out: in a model of one small operator they can ask for some tens more.
         """
         return max(self.used, self.planning)
 
