@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.lower import Lowered, lower
+from onnxlint_cmsis.lower import Lowered, LoweredLayer, lower
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program
@@ -100,9 +100,12 @@ def lowered_as_given(graph: Graph, real: Graph, made_for: dict[str, str]) -> Low
     def here(node: Node) -> Node:
         return real.producers[outputs.get(node.outputs[0], node.outputs[0])]
 
-    found = lower(graph)
-    layers = tuple(replace(layer, node=here(layer.node)) for layer in found.layers)
-    return found._replace(layers=layers, foreign=tuple((here(node), reason) for node, reason in found.foreign))
+    return Lowered(tuple(_moved(record, here(record.node)) for record in lower(graph).records))
+
+
+def _moved(record: LoweredLayer, node: Node) -> LoweredLayer:
+    layer = replace(record.layer, node=node) if record.layer else None
+    return replace(record, node=node, layer=layer)
 
 
 def named_as_given(program: Program, graph: Graph) -> Program:

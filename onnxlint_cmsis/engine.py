@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
 
 _ERRORS = {
     "unreadable": "CNN001",
@@ -118,11 +118,7 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     wrong = {problem.node for problem in graph.problems if problem.node}
     if not wrong:
         return lowered
-    return lowered._replace(
-        layers=tuple(layer for layer in lowered.layers if layer.node.label not in wrong),
-        undecided=tuple(node for node in lowered.undecided if node.label not in wrong),
-        foreign=tuple(pair for pair in lowered.foreign if pair[0].label not in wrong),
-    )
+    return lowered.without(wrong)
 
 
 def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:

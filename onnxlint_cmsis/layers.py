@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
@@ -15,25 +15,20 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Channel, Layer
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.verdict import Decision
     from onnxlint_cmsis.types import Target
 
 Row = dict[str, object]
-"""One layer on one target; without a kernel `reason` says why."""
+"""One layer on one target: its verdict, and the kernel or the `reason` why there is none."""
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.lower.layer import UNDECIDED
 
     model = ModelAnalysis(path, settings.analysis, data)
-    graph, lowered = model.graph, model.lowered
-    rows: list[tuple[int, Row]] = []
-    for layer in lowered.layers:
-        rows += [(layer.node.index, _row(model, layer, target, taken)) for target, taken in model.routes(layer)]
-    for node, reason in (*((node, UNDECIDED) for node in lowered.undecided), *lowered.foreign):
-        rows += [(node.index, _without_kernel(graph, node, target, reason)) for target in settings.targets]
-    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+    return [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
 
 
 class Total(NamedTuple):
@@ -65,30 +60,48 @@ def _total(target: Target, numbers: list[object]) -> Total:
     return Total(target.label, measured_build(target), sum(known), len(known), len(numbers) - len(known))
 
 
-def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Row:
-    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_row`."""
-    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+def _rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:
+    """The rows of one node, a target each."""
+    call = record.layer if record.call else None
+    taken: dict[Target, Route] = dict(model.routes(call)) if call else {}
+    for target in targets:
+        yield _row(model, record, target, taken.get(target))
 
-    names = (node.inputs[0], node.outputs[0])
-    source, result = (
-        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
-        for name, dims in zip(names, dims_of(graph, *names), strict=True)
-    )
-    return {
-        "node": node.label,
-        "op": node.op_type,
+
+def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Route | None) -> Row:
+    from onnxlint_cmsis.lower.release_verdict import on_release
+    from onnxlint_cmsis.lower.verdict import Verdict
+
+    refusal = on_release(record, taken, target.release)
+    row: Row = {
+        "node": record.node.label,
+        "op": record.node.op_type,
         "target": target.label,
+        "verdict": (refusal.verdict if refusal else Verdict.CMSIS_NN).value,
+        "cause": refusal.cause.value if refusal else "",
+    }
+    if record.layer is None or taken is None or (refusal and not taken.reason):
+        return {**row, **_without_kernel(model.graph, record, refusal)}
+    return {**row, **_with_kernel(model, record.layer, target, taken), "reason": refusal.reason if refusal else ""}
+
+
+def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None) -> Row:
+    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_with_kernel`."""
+    call = record.layer.call if record.layer else None
+    dims = call[1:4] if call else None
+    source, filter_dims, result = map(_sizes, dims) if dims else _dims_of_node(graph, record.node)
+    return {
         "entry": "",
         "assumed": False,
         "input": source,
-        "filter": _sizes(NO_DIMS),
+        "filter": filter_dims,
         "output": result,
-        "folded": [],
-        "fused": [],
+        "folded": list(record.folded),
+        "fused": [{"node": node.label, "op": node.op_type} for node in record.fused],
         "kernel": "",
         "effective": "",
-        "reason": reason,
-        "macs": None,
+        "reason": refusal.reason if refusal else "",
+        "macs": record.layer.macs if record.layer else None,
         "instructions": None,
         "scratch": None,
         "constants": None,
@@ -98,15 +111,24 @@ def _without_kernel(graph: Graph, node: Node, target: Target, reason: str) -> Ro
     }
 
 
-def _row(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
+def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
+    """Input, filter and output of a node that is no kernel call; shapes of more than four axes as they are."""
+    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+
+    names = (node.inputs[0], node.outputs[0])
+    source, result = (
+        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
+        for name, dims in zip(names, dims_of(graph, *names), strict=True)
+    )
+    return source, _sizes(NO_DIMS), result
+
+
+def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.parameters import parameters
 
     constants = parameters(layer.call, target)
     return {
-        "node": layer.node.label,
-        "op": layer.node.op_type,
-        "target": target.label,
         "entry": layer.call.entry,
         "assumed": layer.assumed,
         "input": _sizes(layer.call.input_dims),
@@ -116,7 +138,7 @@ def _row(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Ro
         "fused": [{"node": node.label, "op": node.op_type} for node in layer.fused],
         "kernel": taken.kernel,
         "effective": taken.effective,
-        "reason": taken.reason,
+        "reason": "",
         "macs": layer.macs,
         "instructions": cost_of_route(layer.call, target, taken),
         "scratch": taken.buffer_size,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.commands.layers_command import as_text
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers import layers_table
-from onnxlint_cmsis.lower.layer import UNDECIDED
+from onnxlint_cmsis.lower.verdict import UNDECIDED
 from support.models import text
 
 FLATTENED = """
@@ -76,7 +76,7 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert (conv["kernel"], conv["fused"]) == ("arm_convolve_1x1_s8_fast", [{"node": "Relu#1", "op": "Relu"}])
     assert (sigmoid["op"], sigmoid["kernel"], sigmoid["input"]) == ("Sigmoid", "", [1, 5, 6, 4])
     assert str(sigmoid["reason"]).startswith("CMSIS-NN has no s8 function for it; arm_nn_activation_s16")
-    assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED)
+    assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED.reason)
     header, *lines = as_text([conv, sigmoid, add]).splitlines()
     kernel = header.index("kernel")
     assert [line[kernel:].split()[0] for line in lines] == ["arm_convolve_1x1_s8_fast", "none", "?"]

@@ -21,7 +21,7 @@ from onnxlint_cmsis.operators.derived import derived_values
 if TYPE_CHECKING:
     from firmware_check.library import Library
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
 
 
 def read_program(path: str, graph: Graph, library: Library, lowered: Lowered | None = None) -> Program:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ from firmware_check.reading.sink import clip_limits, like, sink_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.pooling import lower_pool
+from onnxlint_cmsis.lower.pool import pooling_call
+from onnxlint_cmsis.lower.verdict import Decision
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization
@@ -50,15 +50,10 @@ def build_pool(builder: Builder, node: Node) -> None:
 
 def _pooling(builder: Builder, node: Node) -> KernelCall:
     """The call, or what it would be if the average did not count padding."""
-    layer = builder.layers.get(node.index)
-    found = layer or lower_pool(builder.graph, _without_counted_padding(node), Assumptions())
-    if isinstance(found, str):
-        raise Unsupported(found)
-    return found.call
-
-
-def _without_counted_padding(node: Node) -> Node:
-    return replace(node, attributes={**node.attributes, "count_include_pad": 0})
+    found = pooling_call(builder.graph, node, Assumptions())
+    if isinstance(found, Decision):
+        raise Unsupported(found.reason)
+    return found
 
 
 def build_softmax(builder: Builder, node: Node) -> None:

@@ -32,6 +32,11 @@ class Axis:
     parts: tuple[Axis, ...] = ()
     """Parts in order, or factors outermost first."""
 
+    @property
+    def indexed(self) -> bool:
+        """Whether its size and that of every part is known, so that its indices are."""
+        return self.size is not None and all(part.indexed for part in self.parts)
+
 
 class Resolver:
     """Turns dimensions into axes; each root once, without recursion.

@@ -10,7 +10,7 @@ from onnxlint_cmsis.checks.foreign_operators import foreign_findings
 from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.checks.undecided import Undecided
-from onnxlint_cmsis.lower.layer import Lowered
+from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.types import Finding
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.lower.layer import UNDECIDED
+from onnxlint_cmsis.lower.verdict import UNDECIDED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -33,15 +33,20 @@ WIDEST = 56
 """Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
-def run(argv: list[str]) -> int:
-    """Print the layers of a model."""
-    from onnxlint_cmsis.layers import totals
-
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
-    args = parser.parse_args(argv)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print the layers of a model."""
+    from onnxlint_cmsis.layers import totals
+
+    args = make_parser().parse_args(argv)
     settings = configuration(args).settings_for(args.file)
     rows = _rows(args.file, settings)
     sums = totals(rows, settings.targets) if rows else []
@@ -68,7 +73,7 @@ def _worded(row: dict[str, object]) -> dict[str, object]:
     """The row with words for a kernel that is not there, what it computes along, and a filter it does not have."""
     words: dict[str, object] = {"fused": [node["op"] for node in row.get("fused", ())]}  # type: ignore[attr-defined]
     if not row["kernel"]:
-        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED) else "?"
+        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED.reason) else "?"
     if row["filter"] == [None] * 4:
         words["filter"] = None
     return {**row, **words}

@@ -29,6 +29,11 @@ class Parser(argparse.ArgumentParser):
         text = "tell standard error more: the configuration of each file, where an internal error happened"
         self.add_argument("-v", "--verbose", action="store_true", help=text)
 
+    def takes_value(self, option: str) -> bool | None:
+        """Whether a word of its own follows an option; None where this parser has no such option."""
+        action = self._option_string_actions.get(option)
+        return None if action is None else action.nargs != 0
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing the usage."""
         raise UsageError(message)

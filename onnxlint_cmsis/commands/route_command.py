@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
     """Answer each record, or the one shape of the options."""
     from onnxlint_cmsis.cmsis_nn.route_json import answer
 
-    args = _parser().parse_args(argv)
+    args = make_parser().parse_args(argv)
     if not args.wrapper:
         return answer_file(args, answer)
     target = target_of(args)
@@ -34,7 +34,8 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser(
         "route",
         "Tell which kernel CMSIS-NN picks for a shape, and why: for JSON lines read from a file or standard input, "

@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def run(argv: list[str]) -> int:
-    """Print what a rule is about."""
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser("rule", "Explain a rule: what it reports, why, and what to do.")
     parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
     parser.add_argument("--all", action="store_true", help="every rule")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print what a rule is about."""
+    args = make_parser().parse_args(argv)
     if bool(args.rule) == args.all:
         raise UsageError("name rules by code, prefix or name, or give --all")
     rules = _chosen(args.rule)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.graph.model import Constant, Graph
-    from onnxlint_cmsis.lower.layer import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.planning.plan_options import FixOptions
 
 _BITS = dict(ELEM_TYPES.values())

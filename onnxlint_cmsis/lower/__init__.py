@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.lower.layer import Layer, Lowered
-from onnxlint_cmsis.lower.table import lower
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.verdict import Cause, Verdict
 
-__all__ = ["Layer", "Lowered", "lower"]
+__all__ = ["Cause", "Layer", "Lowered", "LoweredLayer", "Verdict", "lower"]

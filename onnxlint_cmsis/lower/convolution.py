@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
+from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
 from onnxlint_cmsis.lower.spatial import Window, pair, window
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
 Shape = tuple[Size, ...]
 
 
-def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
-    """Lower a convolution; a text says why CMSIS-NN has no form for it.
+def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower a convolution; a decision says why CMSIS-NN has no form for it.
 
     Input NCW or NCHW, weights [out_c, in_c / group, (h,) w]; the call is NHWC with height 1 for NCW. A group per
     input channel makes a depthwise layer; what one group over one channel makes is for `assume` to say.
     """
     shapes = _shapes(graph, node)
-    if isinstance(shapes, str):
+    if isinstance(shapes, Decision):
         return shapes
     tensor, weights, shape, filter_shape = shapes
     groups = node.int("group", 1)
     kernel = node.ints("kernel_shape") or filter_shape[2:]
+    if groups < 1:
+        return refused(Cause.ATTRIBUTE, f"its group is {groups}; at least 1 is allowed")
     folded = fold_pads(graph, node, tensor, kernel)
     source = graph.shape(folded.source) if folded else shape
     plane = window(node, (source or shape)[2:], kernel, folded)
@@ -39,14 +43,17 @@ def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels() if folded else ())
 
 
-def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower ConvTranspose: weights [in_c, out_c / group, (h,) w], output size by ONNX's formula."""
     shapes = _shapes(graph, node)
-    if isinstance(shapes, str):
+    if isinstance(shapes, Decision):
         return shapes
     tensor, weights, shape, filter_shape = shapes
     if node.int("group", 1) != 1 or any(d != 1 for d in node.ints("dilations")):
-        return f"its group is {node.int('group', 1)} and its dilations {node.ints('dilations') or 1}; both have to be 1"
+        dilations = ", ".join(map(str, node.ints("dilations"))) or "1"
+        return refused(
+            Cause.ATTRIBUTE, f"its group is {node.int('group', 1)}, its dilations {dilations}; all have to be 1"
+        )
     kind, assumed = data_type(graph, tensor, weights, assume)
     plane, pads = _transposed_plane(node, shape, filter_shape)
     kernel, stride = pair(filter_shape[2:], 1), pair(node.ints("strides") or (1,) * (len(shape) - 2), 1)
@@ -61,17 +68,21 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | st
     return Layer(node, call, channels, 1, assumed, product(shape[0], *shape[2:], *filter_shape))
 
 
-def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | str:
+def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decision:
     where = operands(node.domain, node.op_type)
+    if len(node.inputs) <= where.weights or not node.inputs[where.weights]:
+        return refused(Cause.ATTRIBUTE, "it has no weights")
     tensor, weights = node.inputs[where.activation], node.inputs[where.weights]
     shape, filter_shape = graph.shape(tensor), graph.shape(weights)
     if shape is None or filter_shape is None:
         return UNDECIDED
     if len(shape) not in (3, 4):
-        return f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
+        text = f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
+        return refused(Cause.RANK, text)
     if len(filter_shape) != len(shape):
-        return f"its weights have rank {len(filter_shape)}, its input {len(shape)}"
-    return tensor, weights, shape, filter_shape
+        return refused(Cause.RANK, f"its weights have rank {len(filter_shape)}, its input {len(shape)}")
+    wrong = window_misfit(node, len(shape) - 2, len(node.ints("kernel_shape") or filter_shape[2:]))
+    return refused(Cause.ATTRIBUTE, wrong) if wrong else (tensor, weights, shape, filter_shape)
 
 
 def _call(plane: Window, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:

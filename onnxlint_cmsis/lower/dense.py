@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from math import isfinite, nan
+
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.layer import UNDECIDED, Channel, Layer, product
+from onnxlint_cmsis.lower.epilogue import along_channels
+from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import data_type, per_channel, scale_count, weights_behind
+from onnxlint_cmsis.lower.quantization import data_type, per_channel, weights_behind
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Size
 
 Shape = tuple[Size, ...]
 
 
-def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower a matrix product: constant right side -> fully connected, two activations -> batch matrix product.
 
     Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
     """
     where = operands(node.domain, node.op_type)
+    if len(node.inputs) <= where.weights or not node.inputs[where.weights]:
+        return refused(Cause.ATTRIBUTE, "it has one operand")
     left, right = node.inputs[where.activation], node.inputs[where.weights]
     a, b = graph.shape(left), graph.shape(right)
     if a is None or b is None:
@@ -25,9 +31,10 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     if weights_behind(graph, right) is None:
         return _batch_product(graph, node, assume, (left, right), (a, b))
     if len(b) != 2 or len(a) < 1:
-        return f"its constant factor has rank {len(b)}; a fully connected layer has 2"
-    if weights_behind(graph, left) is not None:
-        return "both factors are constant"
+        return refused(Cause.RANK, f"its constant factor has rank {len(b)}; a fully connected layer has 2")
+    wrong = _not_expressible(graph, node, where.bias, b)
+    if wrong:
+        return refused(Cause.ATTRIBUTE, wrong)
     return _fully_connected(graph, node, assume, (left, right), (a, b))
 
 
@@ -35,32 +42,46 @@ def _fully_connected(
     graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
 ) -> Layer:
     a, b = shapes
+    where = operands(node.domain, node.op_type)
     transposed = bool(node.int("transB"))
     depth, out_c = _matrix(b, transposed)
-    rows = product(*_matrix(a, bool(node.int("transA")))[:-1])
+    rows = product(*a[:-1])
     kind, assumed = data_type(graph, names[0], names[1], assume)
     call = KernelCall(
         f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
-        per_channel=_scales(graph, node, names[1], out_c) if kind == "s8" else None,
+        per_channel=per_channel(graph, node, where.weights, out_c) if kind == "s8" else None,
     )  # fmt: skip
     channels = {"input_dims.c": Channel(names[1], int(transposed)), "output_dims.c": Channel(names[1], 1 - transposed)}
     return Layer(node, call, channels, 1, assumed, product(rows, depth, out_c))
 
 
-def _scales(graph: Graph, node: Node, weights: str, out_c: Size) -> bool:
-    position = operands(node.domain, node.op_type).weight_scale
-    if position >= 0 and len(node.inputs) > position:
-        return scale_count(graph, node.inputs[position]) > 1
-    return per_channel(graph, weights, out_c)
+def _not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) -> str:
+    """Why a fully connected layer cannot express a Gemm; empty where it can."""
+    if node.int("transA"):
+        return "its transA is set; CMSIS-NN's fully connected functions read rows of the input"
+    alpha, beta = _factor(node, "alpha"), _factor(node, "beta")
+    if not (isfinite(alpha) and isfinite(beta) and alpha > 0):
+        return f"its alpha is {alpha:g}, its beta {beta:g}; weights and bias take in finite factors, alpha above 0"
+    name = node.inputs[bias] if 0 <= bias < len(node.inputs) else ""
+    out_c = _matrix(weights, bool(node.int("transB")))[-1]
+    if name and not along_channels(graph.shape(name), -1, out_c):
+        return "its C is not one number for each output channel, as a bias is"
+    return ""
+
+
+def _factor(node: Node, name: str) -> float:
+    value = node.attributes.get(name, 1.0)
+    return float(value) if isinstance(value, (int, float)) else nan
 
 
 def _batch_product(
     graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
-) -> Layer | str:
+) -> Layer | Decision:
     """`arm_batch_matmul_*`: left [n, h, rows, depth], right [n, h, out_c, depth] (transposed)."""
     a, b = shapes
     if not (2 <= len(a) <= 4 and 2 <= len(b) <= 4):
-        return f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
+        text = f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
+        return refused(Cause.RANK, text)
     kind, assumed = data_type(graph, names[0], "", assume)
     a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b

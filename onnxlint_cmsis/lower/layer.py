@@ -1,4 +1,4 @@
-"""What lowering produces: one layer as a kernel call, with the tensors its channel counts live in."""
+"""One ONNX node as a kernel call, with the tensors its channel counts live in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Dims, KernelCall, Size
-
-UNDECIDED = "the rank or sizes of its operands are unknown"
-"""Reason of a node that cannot be lowered for want of a shape, not of a kernel."""
 
 
 class Channel(NamedTuple):
@@ -67,19 +64,6 @@ class Layer:
         if call.entry.startswith("fully_connected"):
             return call._replace(filter_dims=call.filter_dims._replace(n=size))
         return call._replace(filter_dims=call.filter_dims._replace(c=size // self.groups))
-
-
-class Lowered(NamedTuple):
-    """All layers of a model, and what could not be lowered."""
-
-    layers: tuple[Layer, ...]
-    """Layers in file order."""
-    assumed: int
-    """How many of them compute in float in the file."""
-    undecided: tuple[Node, ...] = ()
-    """Nodes that cannot be judged for want of a shape (UNDECIDED)."""
-    foreign: tuple[tuple[Node, str], ...] = ()
-    """Nodes that no function of CMSIS-NN computes, in this form or at all, with the reason."""
 
 
 def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
+from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import KernelCall
 
 MAX_RANK = 4
 """Axes of `cmsis_nn_dims`."""
+LARGEST_U16 = 0xFFFF
+"""Largest number that `uint16_t` holds, which arm_concatenation_s8_* count in."""
 FLATTENING_OPSET = 13
 """Below it, Softmax runs over its axis and all that follow."""
 
 
-def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower Softmax: `arm_softmax_*` runs over rows, which lie one after the other in memory."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
@@ -29,7 +35,9 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
     orders += [tuple(range(len(shape)))] if not image else []
     if not any(_rows(shape, axes, order) for order in orders):
         stored = "as stored (NHWC)" if image else "in memory"
-        return f"it runs over axis {axis}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+        text = f"it runs over axis {axis}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+        kind, _ = activation_type(graph, node.inputs[0], assume)
+        return in_plain_code(kind, "softmax", Cause.AXIS, text)
     return _plain("softmax", graph, node, assume)
 
 
@@ -39,12 +47,33 @@ def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
     return inside == sorted(inside)
 
 
-def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
-    """Lower Concat of up to four axes."""
-    return _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]") or _plain("concatenation", graph, node, assume)
+def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower Concat of up to four axes, whose copies have up to 65535 elements."""
+    too_many = _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]")
+    layer = _plain("concatenation", graph, node, assume)
+    kind = layer.call.entry.rpartition("_")[2]
+    if too_many:
+        return in_plain_code(kind, "concatenation", too_many.cause, too_many.reason)
+    if _long_rows(graph, node):
+        text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
+        return in_plain_code(kind, "concatenation", Cause.RANK, text)
+    return layer
 
 
-def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
+def _long_rows(graph: Graph, node: Node) -> bool:
+    """Whether the copies of a concatenation, or how many there are, do not fit 16 bits in the order of memory."""
+    shape = graph.shape(node.outputs[0])
+    if not shape or None in shape:
+        return False
+    sizes = [size or 0 for size in shape]
+    axis = node.int("axis", 1) % len(sizes)
+    image = len(sizes) > 2 and is_image(graph, node.outputs[0]) is not False
+    order = (0, *range(2, len(sizes)), 1) if image else tuple(range(len(sizes)))
+    outer = prod(sizes[each] for each in order[: order.index(axis)])
+    return outer > LARGEST_U16 or prod(sizes) // max(outer, 1) > LARGEST_U16
+
+
+def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
     """Lower Transpose of up to four axes; one that only turns an image from NCHW to NHWC, or back, is no layer."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
@@ -53,17 +82,19 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     moved = [axis for axis in order if axis < len(shape) and shape[axis] != 1]
     if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
-    refused = _too_many_axes(graph, node, "arm_transpose_s8")
-    if refused:
-        return refused
+    too_many = _too_many_axes(graph, node, "arm_transpose_s8")
+    if too_many:
+        return too_many
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, ordered(graph.shape(node.outputs[0])))
     return Layer(node, call, {}, 1, assumed)
 
 
-def _too_many_axes(graph: Graph, node: Node, function: str) -> str:
+def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
     shape = graph.shape(node.outputs[0])
-    return f"it has {len(shape)} axes; {function} takes {MAX_RANK}" if shape and len(shape) > MAX_RANK else ""
+    if not shape or len(shape) <= MAX_RANK:
+        return None
+    return refused(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
 
 
 def _plain(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:

@@ -11,39 +11,55 @@ of its own (`arm_pad_s8`), so that an explicit Pad is a way round the kernels th
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.layer import UNDECIDED, Layer
+from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
 from onnxlint_cmsis.lower.spatial import Folded
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
 from onnxlint_cmsis.types import KernelCall, Size
+
+MAX_RANK = 4
+"""Axes of `cmsis_nn_dims`."""
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """Padding before and after, one number per spatial axis."""
 
 
-def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | str | None:
+def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
     """Lower a Pad that not every reader folds, to `arm_pad_s8`: constant mode, sizes known, nothing cut off."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
-    mode = node.text("mode", "constant")
-    if mode != "constant":
-        return f"its mode is {mode}; arm_pad_s8 fills with one constant"
-    pads = _amounts(graph, node)
-    if not pads:
-        return "its amounts are computed at run time; cmsis_nn_dims are given with the call"
-    if len(shape) > 4 or any(p < 0 for p in pads):
-        return f"it has {len(shape)} axes and amounts from {min(pads)}; arm_pad_s8 takes 4 axes and amounts from 0"
+    pads = pad_amounts(graph, node)
+    wrong = _not_expressible(node, len(shape), pads)
+    if wrong:
+        return wrong
     if not any(pads) or _folded_by_all(graph, node):
         return None
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     source, result = dims_of(graph, node.inputs[0], node.outputs[0])
     call = KernelCall(f"pad_{kind}", source, NO_DIMS, result)
     return Layer(node, call, {}, 1, assumed)
+
+
+def _not_expressible(node: Node, rank: int, pads: tuple[int, ...]) -> Decision | None:
+    """Why `arm_pad_s8` cannot pad so; None where it can."""
+    mode = node.text("mode", "constant")
+    if mode != "constant":
+        return refused(Cause.ATTRIBUTE, f"its mode is {mode}; arm_pad_s8 fills with one constant")
+    if not pads:
+        return refused(Cause.OPERAND_COMPUTED, "its amounts are computed at run time; the call takes constants")
+    if rank > MAX_RANK or any(p < 0 for p in pads):
+        text = f"it has {rank} axes and amounts from {min(pads)}; arm_pad_s8 takes 4 axes and amounts from 0"
+        return refused(Cause.RANK if rank > MAX_RANK else Cause.ATTRIBUTE, text)
+    if len(pads) != 2 * rank:
+        return refused(Cause.ATTRIBUTE, f"it has {len(pads)} amounts; {rank} axes ask for {2 * rank}")
+    return None
 
 
 def fold_pads(graph: Graph, node: Node, tensor: str, kernel: tuple[Size, ...]) -> Folded | None:
@@ -111,6 +127,8 @@ def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
     where = operands(reader.domain, reader.op_type)
     weights = graph.shape(reader.inputs[where.weights])
     kernel = reader.ints("kernel_shape") or (weights or ())[2:]
+    if window_misfit(reader, len(graph.shape(pad.inputs[0]) or ()) - 2, len(kernel)):
+        return False
     folded = fold_pads(graph, reader, reader.inputs[where.activation], kernel)
     return folded is not None and any(node is pad for node in folded.nodes)
 
@@ -150,7 +168,7 @@ def _equal_constants(graph: Graph, a: str, b: str) -> bool:
 def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
     if node.text("mode", "constant") != "constant" or (len(node.inputs) > 3 and node.inputs[3]):
         return None
-    pads = _amounts(graph, node)
+    pads = pad_amounts(graph, node)
     rank = axes + 2
     if len(pads) != 2 * rank or not _fills_zero(graph, node):
         return None
@@ -161,7 +179,7 @@ def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
     return before, after
 
 
-def _amounts(graph: Graph, node: Node) -> tuple[int, ...]:
+def pad_amounts(graph: Graph, node: Node) -> tuple[int, ...]:
     """Amounts before and after each axis; none where they are not fixed."""
     return node.ints("pads") or node.ints("paddings") or _constant_ints(graph, node, 1)
 

@@ -7,6 +7,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer, product
 from onnxlint_cmsis.lower.layout import NO_DIMS
 from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall
 
 ACTIVATIONS = ("sigmoid", "tanh", "tanh")
@@ -15,17 +16,17 @@ SEQUENCE_LENS, PEEPHOLES = 4, 7
 """Positions of inputs that CMSIS-NN has no argument for."""
 
 
-def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | str:
+def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower LSTM: input [batch, 1, time, features], output [batch, 1, time, hidden], either order of batch and time.
 
     `cmsis_nn_lstm_params` has `time_major`, and nothing for what `_not_expressible` names.
     """
     shape = graph.shape(node.inputs[0]) or (None, None, None)
     if len(shape) != 3:
-        return f"its input has {len(shape)} axes; ONNX asks for 3"
-    refused = _not_expressible(node)
-    if refused:
-        return refused
+        return refused(Cause.RANK, f"its input has {len(shape)} axes; ONNX asks for 3")
+    wrong = _not_expressible(node)
+    if wrong:
+        return refused(Cause.ATTRIBUTE, wrong)
     batch, time = shape[:2] if node.int("layout") else shape[1::-1]
     features = shape[2]
     recurrent = graph.shape(node.inputs[2]) if len(node.inputs) > 2 else None

@@ -9,7 +9,8 @@ from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.lower.layer import Layer, Lowered
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.planning.channel_axes import Site, site_of
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Finding

@@ -271,7 +271,8 @@ def test_per_channel_fully_connected_needs_a_release(release: str, expected: lis
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "s", "z"], ["xf"]),
         helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wf"], axis=1),
-        helper.make_node("MatMul", ["xf", "wf"], ["y"], "dense"),
+        helper.make_node("MatMul", ["xf", "wf"], ["yf"], "dense"),
+        helper.make_node("QuantizeLinear", ["yf", "s", "z"], ["y"]),
     ]
     assert codes(qdq(nodes, [1, 3], weights, {"y": [1, 5]}), release=release) == expected
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis import __version__, engine
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli import chosen, main
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import FakeEngine
 
@@ -291,6 +291,40 @@ def test_every_command_has_help(capsys):
         code, out, err = lint(capsys, command, "--help")
         assert (code, err) == (0, "")
         assert out.startswith("usage: onnxlint-cmsis")
+
+
+@pytest.mark.parametrize(
+    ("argv", "command", "rest"),
+    [
+        ("layers m.onnx", "layers", "m.onnx"),
+        ("--isolated layers m.onnx", "layers", "--isolated m.onnx"),
+        ("--target cortex-m4 -v layers m.onnx", "layers", "--target cortex-m4 -v m.onnx"),
+        ("--target=cortex-m4 layers m.onnx", "layers", "--target=cortex-m4 m.onnx"),
+        ("--isolated lint layers", "lint", "--isolated layers"),
+        ("--release 7.0.0 --wrapper convolve_s8 route", "route", "--release 7.0.0 --wrapper convolve_s8"),
+        ("--all rule", "rule", "--all"),
+        ("--help cost", "cost", "--help"),
+        ("-v config-schema", "config-schema", "-v"),
+        ("--fail-on error layers m.onnx", "layers", "--fail-on error m.onnx"),
+        ("--output-file layers m.onnx", "lint", "--output-file layers m.onnx"),
+        ("--baseline layers lint m.onnx", "lint", "--baseline layers m.onnx"),
+        ("--config layers layers m.onnx", "layers", "--config layers m.onnx"),
+        ("--exclude route m.onnx", "lint", "--exclude route m.onnx"),
+        ("m.onnx layers", "lint", "m.onnx layers"),
+        ("- layers", "lint", "- layers"),
+        ("-- layers", "lint", "-- layers"),
+        ("--isolated ./layers", "lint", "--isolated ./layers"),
+        ("", "lint", ""),
+    ],
+)
+def test_the_command_is_the_first_word_that_is_no_option_and_no_value_of_one(argv, command, rest):
+    assert chosen(argv.split()) == (command, rest.split())
+
+
+def test_options_before_a_command_are_its_options(capsys):
+    assert lint(capsys, "--all", "rule") == lint(capsys, "rule", "--all")
+    code, _, err = lint(capsys, "--exit-zero", "layers", "miss.onnx")
+    assert (code, err) == (2, "onnxlint-cmsis: error: unrecognized arguments: --exit-zero\n")
 
 
 def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):

@@ -6,7 +6,7 @@ import math
 import re
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper, parser, shape_inference
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser, shape_inference
 
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.graph.model import Graph
@@ -56,9 +56,13 @@ def one_node(
 
 
 def qdq(
-    nodes: list[object], shape: list[int], weights: dict[str, np.ndarray], outputs: dict[str, list[int]]
+    nodes: list[NodeProto], shape: list[int], weights: dict[str, np.ndarray], outputs: dict[str, list[int]]
 ) -> ModelProto:
-    """Make a model from nodes with an int8 input `x` of scale 0.1 (initializers `s`, `z`)."""
+    """Make a model from nodes with an int8 input `x` of scale 0.1 (initializers `s`, `z`).
+
+    Outputs are int8 where QuantizeLinear makes them, else float.
+    """
+    integers = {node.output[0] for node in nodes if node.op_type == "QuantizeLinear"}
     constants = [numpy_helper.from_array(value, name) for name, value in weights.items()]
     constants.append(numpy_helper.from_array(np.array(0.1, np.float32), "s"))
     constants.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
@@ -66,7 +70,10 @@ def qdq(
         nodes,
         "qdq",
         [helper.make_tensor_value_info("x", TensorProto.INT8, shape)],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in outputs.items()],
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT8 if name in integers else TensorProto.FLOAT, size)
+            for name, size in outputs.items()
+        ],
         constants,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)

@@ -115,7 +115,7 @@ class _Questions:
         members = [(name, place) for name, place in one.members if not self.facts.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
-            if axis.size is None:
+            if not axis.indexed:
                 return np.ones(one.size, bool)
             found |= any_lane(axis, one.id, one.size, question(name, place))
         return found if members else np.ones(one.size, bool)

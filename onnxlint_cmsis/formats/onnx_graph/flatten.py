@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph import attributes
 from onnxlint_cmsis.formats.onnx_graph import constant_nodes as constants
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
+from onnxlint_cmsis.formats.onnx_graph.folding import fold_node
 from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
+from onnxlint_cmsis.formats.onnx_graph.missing_inputs import with_missing
 from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import attribute_tensors, subgraphs
 from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
@@ -152,6 +154,7 @@ class Flattener:
             outputs = tuple([scope.key(name) for name in node.output])
         version, plain = self.opsets.get(domain, 0), attributes.plain(node.attribute)
         name, op_type = node.name, node.op_type
+        inputs = with_missing(inputs, domain, op_type, version)
         return Node(
             len(self.nodes), name, op_type, domain, version, inputs, outputs, plain, path, bodies, where[0], where[1]
         )
@@ -159,11 +162,24 @@ class Flattener:
     def _fold(self, node: NodeProto) -> None:
         """Keep what the node just connected makes, if the file fixes it."""
         flat = self.nodes[-1]
-        if not flat.is_op(*CONSTANT_OPS) or len(flat.outputs) != 1:
+        if len(flat.outputs) != 1:
+            return
+        if not flat.is_op(*CONSTANT_OPS):
+            self._work_out(node, flat)
             return
         for tensor in (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute)):
             self._payload(flat.outputs[0], tensor, flat.label)
         self._keep(constants.from_node(self.document, node, flat.outputs[0], self.constants, flat.inputs))
+
+    def _work_out(self, node: NodeProto, flat: Node) -> None:
+        """Keep what a node makes of small integer constants, as the amounts of a Pad are made."""
+        found = [self.constants.get(name) for name in flat.inputs]
+        if not found or any(name and constant is None for name, constant in zip(flat.inputs, found, strict=True)):
+            return
+        folded = fold_node(node, found)
+        if folded is not None:
+            elem_type = self.tensors[flat.outputs[0]].elem_type or "int64"
+            self._keep(Constant(flat.outputs[0], elem_type, folded[0], lambda: folded[1]))
 
     def _inner_ranges(self, where: Range, count: int) -> list[list[Range]]:
         """Byte ranges of the nodes of a node's subgraphs."""

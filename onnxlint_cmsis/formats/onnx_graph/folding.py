@@ -1,14 +1,15 @@
 """Shape arithmetic worked out: Shape, Gather, Concat and their like on small integer tensors.
 
 The results go into the copy of the model that shape inference sees, where they settle the targets of Reshape, Pad,
-Resize, Slice and others. ONNX's own data propagation is not used: see `guards`.
+Resize, Slice and others. What follows from constants alone becomes a constant of the graph as well. ONNX's own data
+propagation is not used: see `guards`.
 """
 
 from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto, TensorProto
 
     from onnxlint_cmsis.formats.onnx_graph.inference import Known, Table
+    from onnxlint_cmsis.graph.model import Constant
 
     Value = npt.NDArray[np.object_]
     """Python integers, None for an element that is not known."""
 
 INT32, INT64 = 6, 7
+INTEGERS = ("int32", "int64")
+"""Names of the element types that are worked out."""
 MAX_ELEMENTS = 256
 """Elements of the largest tensor that is worked out; the pads of eight axes are 16."""
 
@@ -57,6 +61,28 @@ def fold_shapes(
             changed = True
             _make_constant(node, value)
     return changed
+
+
+def fold_node(node: NodeProto, inputs: Sequence[Constant | None]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Shape and values of what a node makes of small integer constants alone; None where it is not worked out.
+
+    None stands for an input that is left out.
+    """
+    if node.op_type not in FOLDS or domain_of(node.domain) or len(node.output) != 1:
+        return None
+    if any(c and (c.elem_type not in INTEGERS or c.overridable or math.prod(c.shape) > MAX_ELEMENTS) for c in inputs):
+        return None
+    values: dict[str, Value] = {}
+    for name, constant in zip(node.input, inputs, strict=False):  # a damaged node has fewer names than it needs inputs
+        numbers = constant.values() if constant else None
+        if constant and numbers is None:
+            return None
+        if constant:
+            values[name] = _array(numbers, constant.shape)
+    result = _evaluate(node, values, {})
+    if result is None or result.size > MAX_ELEMENTS or None in result.ravel().tolist():
+        return None
+    return tuple(result.shape), tuple(int(number) for number in result.ravel())
 
 
 def _keep(values: MutableMapping[str, Value], name: str, value: Value | None) -> None:
@@ -105,8 +131,8 @@ def _evaluate(node: NodeProto, values: Mapping[str, Value], known: Mapping[str, 
         return None
     try:
         result = FOLDS[node.op_type](attributes, *(values[name] if name else None for name in node.input))
-    except (TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
-        return None  # elements that are not known where they count, or operands that do not fit
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
+        return None  # elements that are not known where they count, operands that do not fit or are left out
     return _array(result, ()) if isinstance(result, int) else result
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from onnxlint_cmsis.graph.model import Graph, Node, Problem
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.types import Size
 
 Shape = tuple[Size, ...]
@@ -77,6 +78,16 @@ def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> I
         filters = None if w[1] is None else w[1] * group
     if bias is not None and (len(bias) != 1 or _differ(bias, (filters,))):
         yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
+
+
+def window_attributes(graph: Graph) -> Iterator[Problem]:
+    """Strides, dilations, pads and kernel of convolutions and pooling: as many as the input has spatial axes."""
+    for node in graph.nodes:
+        shape = _shape(graph, node, 0)
+        sliding = "kernel_shape" in node.attributes or (node.domain, node.op_type) in CONVOLUTIONS
+        found = window_misfit(node, len(shape) - 2) if sliding and shape is not None and len(shape) > 2 else ""
+        if found:
+            yield Problem("invalid", found, node.label)
 
 
 def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:

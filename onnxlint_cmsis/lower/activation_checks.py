@@ -1,0 +1,91 @@
+"""Whether the activations of a quantized node are of types and zero-points that CMSIS-NN takes.
+
+The s16 functions read no offset of int16 activations (arm_convolve_s16.c, arm_fully_connected_s16.c).
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.binary import computed_from_constants
+from onnxlint_cmsis.lower.operands import activations_of, operands
+from onnxlint_cmsis.lower.plain_code import ARITHMETIC
+from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_input, valid
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+
+ACTIVATION_TYPES = ("int8", "uint8", "int16")
+"""Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
+_INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
+
+Numbers = tuple[TensorQuantization | None, ...]
+"""Quantization of a node's activations, in the order of its inputs; None for one that is float."""
+
+
+def numbers_of(graph: Graph, node: Node, weighted: bool) -> Numbers:
+    """Quantization of what a node reads, but for weights, and for constants that a sum or a product takes in."""
+    where = operands(node.domain, node.op_type)
+    places = [place for place in activations_of(node) if node.inputs[place]]
+    if weighted:
+        places = [place for place in places if place != where.weights]
+    if not node.is_op("Max", "Min"):
+        places = [place for place in places if not computed_from_constants(graph, node.inputs[place])] or places
+    return tuple(of_input(graph, node, place) for place in places)
+
+
+def check_activations(graph: Graph, node: Node, numbers: Numbers, result: TensorQuantization | None) -> Decision | None:
+    """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are."""
+    known = [each for each in (*numbers, result) if each is not None]
+    facts = (
+        (_is_dynamic(graph, node), Cause.DYNAMIC_QUANTIZATION, "the scale of its input is known only at run time"),
+        (node.op_type in _INTEGER_SUMS, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
+        (None in numbers, Cause.FLOAT, "its input is not quantized"),
+        (
+            not all(each.known for each in known),
+            Cause.DYNAMIC_QUANTIZATION, "a scale of its activations is known only at run time",
+        ),
+        (
+            any(len(each.scales or (0,)) != 1 for each in known),
+            Cause.SCALE, "several scales quantize an activation; CMSIS-NN's functions take one",
+        ),
+        (not all(map(valid, known)), Cause.SCALE, "a scale of its quantization is not finite and above 0"),
+    )  # fmt: skip
+    return next((refused(cause, text) for wrong, cause, text in facts if wrong), None) or _types(known)
+
+
+def _types(known: list[TensorQuantization]) -> Decision | None:
+    for elem_type in sorted({each.elem_type for each in known} - set(ACTIVATION_TYPES)):
+        text = f"its activations are {elem_type or 'of unknown type'}; CMSIS-NN takes int8 and int16"
+        return refused(Cause.ACTIVATION_TYPE, text)
+    if len({each.bits for each in known}) > 1:
+        return refused(Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type")
+    if any(each.bits == 16 and any(each.zero_points or ()) for each in known):
+        return refused(Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0")
+    return None
+
+
+def check_operand(graph: Graph, node: Node) -> Decision | None:
+    """Why plain code does not take a constant operand of several numbers; None where it does."""
+    where = operands(node.domain, node.op_type)
+    if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= where.weights:
+        return None
+    for place in (where.activation, where.weights):
+        several = any(size != 1 for size in graph.shape(node.inputs[place]) or ())
+        if several and computed_from_constants(graph, node.inputs[place]) and of_input(graph, node, place) is None:
+            return refused(Cause.OPERAND_CONSTANT, "one operand is a float constant that is not quantized")
+    return None
+
+
+def _is_dynamic(graph: Graph, node: Node) -> bool:
+    """Whether DynamicQuantizeLinear, seen through what only moves integers, makes an input."""
+    tensor = node.inputs[0]
+    if node.op_type == "DynamicQuantizeMatMul":
+        return True
+    for _ in range(len(graph.nodes)):
+        producer = graph.producers.get(tensor)
+        if producer is None or not producer.inputs:
+            return False
+        if producer.op_type == "DynamicQuantizeLinear":
+            return True
+        if graph.elem_type(tensor) not in STORED and not is_quantize(producer, "DequantizeLinear"):
+            return False
+        tensor = producer.inputs[0]
+    return False

@@ -1,0 +1,168 @@
+"""What follows a layer's operator up to the tensor that its kernel writes: bias, clamps, QuantizeLinear.
+
+Kernels with weights start from a bias, and the kernels named here end in a clamp (`activation.min` and `.max` of their
+parameters), so that a constant Add, Relu or Clip right behind them costs nothing and is no layer. In a quantized model
+the kernel ends where QuantizeLinear gives the scale of its output. A clamp behind that is computed along only where
+its own output has the same scale and zero-point, for then it clamps the same integers. In a float model a
+normalization, and a constant factor for each channel, go into the weights as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_result, weights_behind
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+
+WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
+"""Stems of entry points with weights and a bias."""
+CLAMPING = (*WEIGHTED, "batch_matmul", "elementwise_add", "elementwise_mul", "avgpool", "max_pool")
+"""Stems of entry points whose parameters have a clamp."""
+CLAMPS = ("Relu", "Clip")
+LINEAR = ("Add", "Sub", "Mul", "Div")
+_TRACELESS = ("Identity", "Cast", "RequantShift")
+"""Operators that only change how numbers are stored."""
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """How a layer ends."""
+
+    tensor: str
+    """Tensor that its kernel writes; of integers in a quantized model."""
+    quantization: TensorQuantization | None = None
+    """Of that tensor; None in a float model."""
+    added: Node | None = None
+    """Add whose constant is part of the bias; quantized models only."""
+    clamps: tuple[Node, ...] = ()
+    """Relu and Clip that the kernel computes along."""
+    fused: tuple[Node, ...] = ()
+    """Clamps and, in the weights, BatchNormalization, in order."""
+    absorbed: tuple[Node, ...] = ()
+    """All nodes that are no layers of their own since this one computes them."""
+
+
+def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool) -> Epilogue | Decision:
+    """Follow a node's result to the QuantizeLinear that gives its scale; the reason where there is none."""
+    own = of_result(graph, node)
+    if own is not None or graph.elem_type(node.outputs[0]) in STORED:
+        return _with_later_clamps(graph, Epilogue(node.outputs[0], own), clamping)
+    added: Node | None = None
+    clamps: list[Node] = []
+    absorbed: list[Node] = []
+    tensor = node.outputs[0]
+    while True:
+        reader = _reader(graph, tensor)
+        if isinstance(reader, Decision):
+            return reader
+        if is_quantize(reader, "QuantizeLinear"):
+            break
+        if weighted and added is None and not clamps and _constant_add(graph, reader, tensor):
+            added = reader
+        elif is_clamp(graph, reader):
+            clamps.append(reader)
+        else:
+            return refused(Cause.FLOAT_RESULT, f"{reader.op_type} follows before its result is quantized")
+        absorbed.append(reader)
+        tensor = reader.outputs[0]
+    found = tuple(clamps)
+    ended = Epilogue(reader.outputs[0], of_result(graph, reader), added, found, found, (*absorbed, reader))
+    return _with_later_clamps(graph, ended, clamping)
+
+
+def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
+    """Follow a layer that computes in float through what its integer kernel computes along.
+
+    `derived` are the values that are computed from constants alone.
+    """
+    tensor = layer.node.outputs[0]
+    if not layer.call.entry.startswith(CLAMPING):
+        return Epilogue(tensor)
+    fused: list[Node] = []
+    absorbed: list[Node] = []
+    weighted = layer.call.entry.startswith(WEIGHTED)
+    while (node := _only_reader(graph, tensor)) is not None:
+        clamp = is_clamp(graph, node)
+        weighted = weighted and not clamp
+        if clamp or (weighted and node.is_op("BatchNormalization")):
+            fused.append(node)
+        elif node.op_type not in _TRACELESS and not (weighted and _per_channel(graph, layer, node, tensor, derived)):
+            break
+        absorbed.append(node)
+        tensor = node.outputs[0]
+    return Epilogue(tensor, None, None, (), tuple(fused), tuple(absorbed))
+
+
+def is_clamp(graph: Graph, node: Node) -> bool:
+    """Whether a node is Relu, or Clip with fixed bounds."""
+    return node.is_op(*CLAMPS) and all(weights_behind(graph, name) is not None for name in node.inputs[1:] if name)
+
+
+def _with_later_clamps(graph: Graph, ended: Epilogue, clamping: bool) -> Epilogue:
+    """The epilogue with Relu or Clip behind a Q/DQ pair whose own result has the scale that the kernel writes."""
+    while clamping and (pair := _later_clamp(graph, ended)) is not None:
+        clamps = tuple(node for node in pair if node.is_op(*CLAMPS))
+        ended = Epilogue(
+            pair[-1].outputs[0], ended.quantization, ended.added, (*ended.clamps, *clamps), (*ended.fused, *clamps),
+            (*ended.absorbed, *pair),
+        )  # fmt: skip
+    return ended
+
+
+def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
+    """DequantizeLinear, clamps and QuantizeLinear that alone read a result and give it the same scale."""
+    node = _only_reader(graph, ended.tensor)
+    if node is None or not is_quantize(node, "DequantizeLinear") or ended.quantization is None:
+        return None
+    found = [node]
+    while (node := _only_reader(graph, found[-1].outputs[0])) is not None and is_clamp(graph, node):
+        found.append(node)
+    if len(found) == 1 or node is None or not is_quantize(node, "QuantizeLinear"):
+        return None
+    last = of_result(graph, node)
+    return (*found, node) if last is not None and last.equals(ended.quantization) else None
+
+
+def _reader(graph: Graph, tensor: str) -> Node | Decision:
+    """The one node that reads a real result."""
+    readers = graph.consumers.get(tensor, ())
+    if tensor in graph.outputs or not readers:
+        return refused(Cause.FLOAT_RESULT, "its result leaves the model as float")
+    if len(readers) > 1:
+        return refused(Cause.FLOAT_RESULT, f"{len(readers)} nodes read its result before it is quantized")
+    if not readers[0].outputs:
+        return refused(Cause.FLOAT_RESULT, f"{readers[0].op_type} reads its result as float")
+    return readers[0]
+
+
+def _only_reader(graph: Graph, tensor: str) -> Node | None:
+    readers = graph.consumers.get(tensor, ())
+    return readers[0] if len(readers) == 1 and tensor not in graph.outputs and readers[0].outputs else None
+
+
+def _constant_add(graph: Graph, node: Node, tensor: str) -> bool:
+    others = [name for name in node.inputs if name != tensor]
+    return node.is_op("Add") and len(others) == 1 and weights_behind(graph, others[0]) is not None
+
+
+def _per_channel(graph: Graph, layer: Layer, node: Node, tensor: str, derived: AbstractSet[str]) -> bool:
+    """Whether a node adds or multiplies by a constant with one number, or one for each channel of the layer."""
+    others = [name for name in node.inputs if name != tensor]
+    if not node.is_op(*LINEAR) or len(others) != 1 or (node.is_op("Div") and node.inputs[0] != tensor):
+        return False
+    if others[0] not in graph.constants and others[0] not in derived:
+        return False
+    dense = layer.call.entry.startswith("fully_connected")
+    rank = len(graph.shape(layer.node.outputs[0]) or graph.shape(tensor) or ())
+    return along_channels(graph.shape(others[0]), -1 if dense else 1 - rank, layer.call.output_dims.c)
+
+
+def along_channels(shape: tuple[int | None, ...] | None, axis: int, channels: int | None) -> bool:
+    """Whether a constant of this shape has one number, or one per channel along an axis counted from the last."""
+    if shape is None:
+        return False
+    sizes = [size for size in shape if size != 1]
+    return not sizes or (sizes == [channels] and len(shape) >= -axis and shape[axis] == channels)

@@ -1,0 +1,111 @@
+"""What lowering produces: one verdict on every node that has something to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.lower.epilogue import Epilogue
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.quantization import TensorQuantization
+from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
+from onnxlint_cmsis.types import KernelCall
+
+
+@dataclass(frozen=True, eq=False)
+class LoweredLayer:
+    """One node, who computes it, and what is known of its numbers."""
+
+    node: Node
+    """The node."""
+    verdict: Verdict
+    """Who computes it, in a release that has the function."""
+    cause: Cause | None = None
+    """Why it is not CMSIS-NN, for programs; None where it is."""
+    reason: str = ""
+    """The same as a clause for people."""
+    layer: Layer | None = None
+    """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
+    epilogue: Epilogue | None = None
+    """What follows it up to the tensor that its kernel writes; None where nothing computes it."""
+    inputs: tuple[TensorQuantization | None, ...] = ()
+    """Quantization of its activations; none in a float model."""
+    weights: TensorQuantization | None = None
+    """Quantization of its weights; None without weights and in a float model."""
+
+    @property
+    def call(self) -> KernelCall | None:
+        """The call of CMSIS-NN; None for every other verdict."""
+        return self.layer.call if self.layer and self.verdict is Verdict.CMSIS_NN else None
+
+    @property
+    def output(self) -> TensorQuantization | None:
+        """Quantization of its result; None in a float model."""
+        return self.epilogue.quantization if self.epilogue else None
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """Labels of Pad nodes whose padding the call includes."""
+        return self.layer.folded if self.layer else ()
+
+    @property
+    def fused(self) -> tuple[Node, ...]:
+        """Nodes behind it that it computes along."""
+        return self.epilogue.fused if self.epilogue else ()
+
+    @property
+    def assumed(self) -> bool:
+        """Whether the model computes in float here."""
+        return bool(self.layer and self.layer.assumed)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it multiplies by weights, which is where a model's work is."""
+        return bool(self.layer and self.layer.macs is not None and self.layer.channels)
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """All nodes of a model that have something to compute."""
+
+    records: tuple[LoweredLayer, ...]
+    """One for each, in file order."""
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """What functions of CMSIS-NN compute."""
+        found = [each.layer for each in self.records if each.verdict is Verdict.CMSIS_NN]
+        return tuple(layer for layer in found if layer is not None)
+
+    @cached_property
+    def undecided(self) -> tuple[Node, ...]:
+        """Nodes that cannot be judged for want of a shape."""
+        return tuple(each.node for each in self.records if each.verdict is Verdict.UNDECIDED)
+
+    @cached_property
+    def foreign(self) -> tuple[tuple[Node, str], ...]:
+        """Nodes that no function of CMSIS-NN computes, in this form or at all, with the reason."""
+        return tuple((each.node, each.reason) for each in self.beside)
+
+    @cached_property
+    def beside(self) -> tuple[LoweredLayer, ...]:
+        """Records of plain code and refused nodes."""
+        return tuple(each for each in self.records if each.verdict in (Verdict.PLAIN, Verdict.REFUSED))
+
+    @cached_property
+    def assumed(self) -> int:
+        """How many layers compute in float in the file."""
+        return sum(layer.assumed for layer in self.layers)
+
+    def without(self, labels: Container[str]) -> Lowered:
+        """The same without the nodes of these labels."""
+        return replace(self, records=tuple(each for each in self.records if each.node.label not in labels))
+
+
+def decided(record: LoweredLayer, decision: Decision | None) -> LoweredLayer:
+    """The record with a decision against CMSIS-NN, where there is one."""
+    if decision is None:
+        return record
+    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason)

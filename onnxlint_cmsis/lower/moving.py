@@ -1,0 +1,64 @@
+"""Operators that copy elements and that CMSIS-NN has no function for: Slice, Resize and Upsample."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.plain_code import in_plain_code
+from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+
+NO_FUNCTION = "CMSIS-NN has no function for it"
+
+
+def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    """Plain code copies what a Slice with fixed starts, ends and steps takes."""
+    fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
+    if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
+        return refused(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
+    return _copied(graph, node, assume)
+
+
+def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    """Plain code repeats elements: nearest neighbours and whole factors."""
+    old, new = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
+    if old is None or new is None or None in old or None in new or len(old) != len(new):
+        return refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=True)]
+    if node.text("mode", "nearest") != "nearest" or any(b % a for a, b in sizes):
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; plain code repeats elements a whole number of times")
+    if not _repeats(node) or not _factors_fit(graph, node, [b / a for a, b in sizes]):
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
+    return _copied(graph, node, assume)
+
+
+def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    kind, _ = activation_type(graph, node.inputs[0], assume)
+    return in_plain_code(kind, "move", Cause.NO_FUNCTION, NO_FUNCTION)
+
+
+def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
+    """Whether factors that the node gives are those of the sizes: 2.4 makes 4 of 2, but not each element twice."""
+    place = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
+    given: object = node.attributes.get("scales", ())
+    if len(node.inputs) > place and node.inputs[place]:
+        numbers = _numbers(graph, node.inputs[place])
+        if numbers is None:
+            return False
+        given = numbers
+    axes = node.ints("axes") or range(len(factors))
+    return given == () or (isinstance(given, tuple) and list(given) == [factors[axis] for axis in axes])
+
+
+def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
+    constant = weights_behind(graph, tensor)
+    return constant.values() if constant else None
+
+
+def _repeats(node: Node) -> bool:
+    """Whether output i is input floor(i / factor) for every whole factor."""
+    mode = node.text("coordinate_transformation_mode", "half_pixel")
+    rounding = node.text("nearest_mode", "round_prefer_floor")
+    if node.op_type == "Upsample" or node.opset < 11 or (mode == "asymmetric" and rounding == "floor"):
+        return True
+    return mode in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round_prefer")

@@ -1,0 +1,49 @@
+"""What plain code beside CMSIS-NN computes: which operators, on integers of which type.
+
+It is the code that the firmware check generates where CMSIS-NN has no function; runtimes have such code of their own.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.verdict import Cause, Decision, plain, refused
+
+PLAIN_TYPES: dict[str, tuple[str, ...]] = {
+    "convolve": ("s8",),
+    "transpose_conv": ("s8",),
+    "fully_connected": ("s8",),
+    "avgpool": ("s8",),
+    "max_pool": ("s8",),
+    "elementwise_add": ("s8",),
+    "elementwise_mul": ("s8",),
+    "softmax": ("s8",),
+    "concatenation": ("s8",),
+    "pad": ("s8",),
+    "requantize": ("s8", "s16"),
+    "lookup": ("s8",),
+    "move": ("s8", "s16"),
+}
+"""Stem of an entry point, or kind of plain code, to the types it is for."""
+
+CURVES = frozenset(
+    {
+        *(("", name) for name in ("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp")),
+        *(("", name) for name in ("Softplus", "Gelu")),
+        *(("com.microsoft", name) for name in ("Gelu", "QLinearSigmoid", "QLinearLeakyRelu")),
+    }
+)
+"""Operators that are a function of one int8 activation, which a table of 256 integers gives."""
+ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
+"""Operators that are such a function where their other operand is one number."""
+
+
+def stem_of(entry: str) -> str:
+    """`elementwise_add` of `elementwise_add_s8`."""
+    return entry.rpartition("_")[0]
+
+
+def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:
+    """Plain code where there is any for the type (`s8`, `s16`), else nobody."""
+    types = PLAIN_TYPES.get(stem, ())
+    if kind in types:
+        return plain(cause, reason)
+    return refused(cause, f"{reason}; the plain code at hand is for s8" if types else reason)

@@ -1,0 +1,49 @@
+"""Whether a function gives out the integers that a quantized model asks for.
+
+`cmsis_nn_pool_params` has no scales: integers go in and out as they are, as in arm_concatenation_s8_[wxyz], arm_pad_s8,
+arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. arm_softmax_s8 gives its output scale 1/256 and zero-point -128
+(arm_nn_softmax_common_s8.c), arm_softmax_s16 1/32768 and 0 (arm_softmax_s16.c).
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.lower.activation_checks import Numbers
+from onnxlint_cmsis.lower.epilogue import CLAMPING, Epilogue
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.plain_code import in_plain_code
+from onnxlint_cmsis.lower.quantization import TOLERANCE
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+
+SOFTMAX_OUTPUT = {"s8": (1 / 256, -128, "1/256 and -128"), "s16": (1 / 32768, 0, "1/32768 and 0")}
+"""Scale and zero-point of the output of CMSIS-NN's softmax, and both in words."""
+UNEQUAL = "its input and output have different scales or zero-points"
+_SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
+"""Stems whose functions leave integers as they are."""
+
+
+def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision | None:
+    """Why a function gives out other integers than the model asks for; None where it does not."""
+    stem, _, kind = layer.call.entry.rpartition("_")
+    result = ending.quantization
+    if result is None:
+        return None
+    if stem in _SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
+        return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
+    if stem == "softmax":
+        scale, zero_point, words = SOFTMAX_OUTPUT[kind]
+        if abs(result.scale - scale) >= TOLERANCE * scale or result.signed_zero_points != (zero_point,):
+            text = f"its output has scale {result.scale:.6g} and zero-point {result.signed_zero_points[0]}, not {words}"
+            return in_plain_code(kind, stem, Cause.SOFTMAX_SCALE, text)
+    if ending.clamps and stem not in CLAMPING:
+        text = f"a clamp follows before its result is quantized; arm_{stem}_{kind} has none"
+        return in_plain_code(kind, stem, Cause.CLAMP_SCALE, text)
+    return None
+
+
+def check_copy(node: Node, numbers: Numbers, ending: Epilogue) -> Decision | None:
+    """Why plain code that only copies elements does not make a node's result; None where it does."""
+    same = all(each is not None and ending.quantization and each.equals(ending.quantization) for each in numbers)
+    if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
+        return None
+    return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; plain code copies")

@@ -1,0 +1,101 @@
+"""Who computes a node: a function of CMSIS-NN, plain code, or nobody; and why."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Verdict(str, Enum):
+    """Who computes a node."""
+
+    CMSIS_NN = "CMSIS-NN"
+    """A function of CMSIS-NN."""
+    PLAIN = "plain code"
+    """Code beside CMSIS-NN; `plain_code` has what that is at hand."""
+    REFUSED = "refused"
+    """Neither of both."""
+    UNDECIDED = "undecided"
+    """A size that is not known leaves it open."""
+
+
+class Cause(str, Enum):
+    """Why no function of CMSIS-NN computes a node, for programs."""
+
+    NO_FUNCTION = "no-function"
+    """CMSIS-NN has no function for the operator and data type, in this release or in any."""
+    RANK = "rank"
+    """Too many or too few axes."""
+    ATTRIBUTE = "attribute"
+    """An attribute or input that the function has no argument for."""
+    AXIS = "axis"
+    """It runs over an axis that is not the last in memory."""
+    BROADCAST = "broadcast"
+    """Operands of different shapes."""
+    OPERAND_CONSTANT = "operand-constant"
+    """An operand is a constant that no layer in front takes in."""
+    OPERAND_COMPUTED = "operand-computed"
+    """An operand is computed where the function takes constants."""
+    CLAMP_SCALE = "clamp-scale"
+    """A clamp behind a change of scale."""
+    ACTIVATION_TYPE = "activation-type"
+    """Activations of another type than int8, uint8 or int16, or of several types."""
+    WEIGHT_TYPE = "weight-type"
+    """Weights that are no integers of 4 or 8 bits."""
+    WEIGHT_ZERO_POINT = "weight-zero-point"
+    """Weights with a zero-point."""
+    WEIGHT_SCALES = "weight-scales"
+    """Weights with scales along another axis than that of the output channels, in blocks, or too many."""
+    ZERO_POINT_S16 = "zero-point-s16"
+    """int16 activations with a zero-point."""
+    UNEQUAL_SCALES = "unequal-scales"
+    """Input and output have different scales or zero-points."""
+    SOFTMAX_SCALE = "softmax-scale"
+    """Softmax's output has another scale or zero-point than the function gives it."""
+    SCALE = "scale"
+    """A scale that is not finite and above 0, or a multiplier out of range."""
+    DYNAMIC_QUANTIZATION = "dynamic-quantization"
+    """Scales known only at run time."""
+    FLOAT = "float"
+    """It computes in float in a quantized model."""
+    FLOAT_RESULT = "float-result"
+    """Its result is not quantized."""
+    GROUPS = "groups"
+    """The release computes a grouped convolution as a dense one."""
+    SHAPE = "shape"
+    """The rank or sizes of its operands are unknown."""
+
+
+QUANTIZATION = frozenset(
+    {
+        Cause.ACTIVATION_TYPE, Cause.WEIGHT_TYPE, Cause.WEIGHT_ZERO_POINT, Cause.WEIGHT_SCALES, Cause.ZERO_POINT_S16,
+        Cause.UNEQUAL_SCALES, Cause.SOFTMAX_SCALE, Cause.SCALE, Cause.DYNAMIC_QUANTIZATION, Cause.FLOAT,
+        Cause.FLOAT_RESULT, Cause.CLAMP_SCALE,
+    }
+)  # fmt: skip
+"""Causes that the way of quantizing the model decides, not its operators."""
+
+
+class Decision(NamedTuple):
+    """Why a node is not computed by CMSIS-NN."""
+
+    verdict: Verdict
+    """Who computes it instead."""
+    cause: Cause
+    """Why, for programs."""
+    reason: str
+    """Why, as a clause for people; it names no tensor, so that equal reasons are one."""
+
+
+def plain(cause: Cause, reason: str) -> Decision:
+    """Plain code computes the node."""
+    return Decision(Verdict.PLAIN, cause, reason)
+
+
+def refused(cause: Cause, reason: str) -> Decision:
+    """Nobody computes the node."""
+    return Decision(Verdict.REFUSED, cause, reason)
+
+
+UNDECIDED = Decision(Verdict.UNDECIDED, Cause.SHAPE, "the rank or sizes of its operands are unknown")
+"""A node that cannot be lowered for want of a shape, not of a kernel."""

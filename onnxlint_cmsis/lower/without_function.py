@@ -1,0 +1,60 @@
+"""Operators that no function of CMSIS-NN computes, and those that are nothing to compute."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.epilogue import is_clamp
+from onnxlint_cmsis.lower.moving import NO_FUNCTION, resize_decision, slice_decision
+from onnxlint_cmsis.lower.plain_code import CURVES, in_plain_code
+from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
+from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+
+INTEGERS = frozenset({"int64", "int32", "bool"})
+"""Element types of shape arithmetic, which is no layer."""
+PASSIVE = frozenset(
+    {
+        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"),  # the same bytes under another shape
+        *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Cast", "CastLike", "RequantShift"),
+        *("Constant", "ConstantOfShape", "Shape", "Size"),
+        *("If", "Loop", "Scan"),  # their bodies' nodes speak for themselves
+    }
+)
+"""Operators that move and compute no values of their own at run time, or only choose how numbers are stored."""
+CLAMP = "no layer in front takes it as its clamp, and arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point"
+CLAMP_SCALE = (
+    "the scale changes between the layer in front and it, so that no kernel clamps along; arm_relu_q7 and arm_relu6_s8"
+    " know neither scale nor zero-point"
+)
+NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
+
+
+def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
+    """Who computes a node that has no lowering, and why not CMSIS-NN; None where there is nothing to compute."""
+    if node.op_type in PASSIVE or is_shape_arithmetic(graph, node):
+        return None
+    kind, _ = activation_type(graph, node.inputs[0], assume)
+    if node.is_op("Relu", "Clip"):
+        return _clamp(graph, node, kind)
+    if node.is_op("Slice"):
+        return slice_decision(graph, node, assume)
+    if node.is_op("Resize", "Upsample"):
+        return resize_decision(graph, node, assume)
+    if (node.domain, node.op_type) in CURVES:
+        reason = NO_S8_FUNCTION if node.is_op("Sigmoid", "Tanh") else NO_FUNCTION
+        return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
+    return refused(Cause.NO_FUNCTION, NO_FUNCTION)
+
+
+def _clamp(graph: Graph, node: Node, kind: str) -> Decision:
+    if not is_clamp(graph, node):
+        return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
+    behind = is_quantize(graph.producers.get(node.inputs[0]), "DequantizeLinear")
+    cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
+    return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
+
+
+def is_shape_arithmetic(graph: Graph, node: Node) -> bool:
+    """Whether nothing but integers goes in and out, as in arithmetic on shapes."""
+    types = {graph.elem_type(name) for name in (*node.inputs[:1], *node.outputs[:1])}
+    return types <= INTEGERS
