@@ -127,7 +127,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
         return []
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
     from onnxlint_cmsis.cmsis_nn.cost import predicted
-    from onnxlint_cmsis.planning.agreed_plan import Limits, agreed_plan
+    from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
     from onnxlint_cmsis.planning.findings import size_findings
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
@@ -136,7 +136,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     consent = Consent(settings, model.path)
     prices = Prices(settings.targets, predicted, model.route)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
-    found = agreed_plan(model, prices, fix_options(settings), Limits(kept, consent.fixable, consent.accepted))
+    found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     return [*size_findings(found), *found.accepted]
 
 

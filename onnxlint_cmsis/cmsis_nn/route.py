@@ -9,7 +9,7 @@ from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Size, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
 from onnxlint_cmsis.types import KernelCall, Target
 
 Tried = tuple[tuple[Branch, tuple[Condition, ...]], ...]
@@ -176,7 +176,7 @@ def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
     return frozenset().union(*names)
 
 
-def _first_size(sizes: tuple[Size, ...], values: Values, target: Target) -> int | None:
+def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) -> int | None:
     for case in sizes:
         if not case.origin.covers(target):
             continue

@@ -79,9 +79,9 @@ class Wrapper(NamedTuple):
     """C function of the newest release."""
     branches: tuple[Branch, ...]
     """In source order; those of one target are taken first match first."""
-    sizes: tuple[Size, ...]
+    sizes: tuple[ScratchSize, ...]
     """Scratch sizes, first match first."""
-    reverse_sizes: tuple[Size, ...] = ()
+    reverse_sizes: tuple[ScratchSize, ...] = ()
     """Sizes of the second context (`reverse_conv_ctx`), first match first; none where the entry point has no such."""
     params: str = "conv_params"
     """Name of the C parameter struct, for C text."""
@@ -114,7 +114,7 @@ class Delegation(NamedTuple):
     """Whether the callee is a static function, part of the effective kernel but not of the chain of public ones."""
 
 
-class Size(NamedTuple):
+class ScratchSize(NamedTuple):
     """One case of a scratch-size function."""
 
     size: Term

@@ -70,4 +70,5 @@ class _Search:
         if found:
             return found
         names = list(culprits.changed)
-        return dict.fromkeys(names[len(names) // 2 :], LATE)
+        later = names[len(names) // 2 :]
+        return dict.fromkeys(later, LATE if len(later) > 1 else failed.trouble)

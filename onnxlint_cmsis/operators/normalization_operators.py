@@ -18,8 +18,10 @@ def _normalization(
     return Operator(name, axes, Elements.COMPUTED, risk, layout, roles=roles or Roles())
 
 
+BATCH_NORMALIZATION = _normalization("BatchNormalization", channel_numbers, Risk.NONE, Layout.IMAGE, SCALE_AND_VARIANCE)
+
 NORMALIZATIONS = (
-    _normalization("BatchNormalization", channel_numbers, Risk.NONE, Layout.IMAGE, SCALE_AND_VARIANCE),
+    BATCH_NORMALIZATION,
     _normalization("GroupNormalization", ties.group_normalization, Risk.NONE),
     _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON),
     _normalization("LayerNormalization", ties.layer_normalization, Risk.EPSILON),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule
 from onnxlint_cmsis.operators.roles import Roles
@@ -29,29 +31,29 @@ def pairwise(
 
 ADD = pairwise("Add", risk=Risk.LARGE_OPERAND)
 MUL = pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes)
+DIV = pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR)
+MAX = pairwise("Max", MANY, risk=Risk.LARGE_OPERAND)
+MIN = pairwise("Min", MANY, risk=Risk.LARGE_OPERAND)
+SUB = pairwise("Sub", risk=Risk.LARGE_OPERAND)
 WHERE = pairwise("Where", Roles(data=(0, 1, 2)), risk=Risk.LARGE_OPERAND)
 
 PAIRWISE = (
-    *(ADD, MUL, WHERE),
+    *(ADD, DIV, MAX, MIN, MUL, SUB, WHERE),
     pairwise("And"),
     pairwise("BitShift"),
     pairwise("BitwiseAnd"),
     pairwise("BitwiseOr"),
     pairwise("BitwiseXor"),
-    pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR),
-    pairwise("Equal"),
-    pairwise("Greater"),
-    pairwise("GreaterOrEqual"),
-    pairwise("Less"),
-    pairwise("LessOrEqual"),
-    pairwise("Max", MANY, risk=Risk.LARGE_OPERAND),
+    replace(pairwise("Equal"), elements=Elements.COMPARED),
+    replace(pairwise("Greater"), elements=Elements.COMPARED),
+    replace(pairwise("GreaterOrEqual"), elements=Elements.COMPARED),
+    replace(pairwise("Less"), elements=Elements.COMPARED),
+    replace(pairwise("LessOrEqual"), elements=Elements.COMPARED),
     pairwise("Mean", MANY, risk=Risk.LARGE_OPERAND),
-    pairwise("Min", MANY, risk=Risk.LARGE_OPERAND),
     pairwise("Mod", TWO_AND_ONE, risk=Risk.ALWAYS),
     pairwise("Or"),
     pairwise("PRelu", risk=Risk.EXTREME_FACTOR, zero=(0,)),
     pairwise("Pow", TWO_AND_ONE, risk=Risk.ALWAYS),
-    pairwise("Sub", risk=Risk.LARGE_OPERAND),
     pairwise("Sum", MANY, risk=Risk.LARGE_OPERAND),
     pairwise("Xor"),
 )

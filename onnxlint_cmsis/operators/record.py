@@ -22,7 +22,7 @@ SizeRule = Callable[[Node, Context], "tuple[Element, ...] | None"]
 COMPUTES = NotFollowed("it computes with the sizes it is given")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """One ONNX operator."""
 

@@ -23,10 +23,12 @@ def _piece(name: str, axes: TieRule, sizes: SizeRule | NotFollowed = COMPUTES) -
     return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=sizes)
 
 
+PAD = Operator("Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,))
+
 SLICING = (
     CONCAT,
     _piece("Gather", ties.gather, size_ties.gathered_sizes),
     _piece("Slice", ties.slice_, size_ties.sliced_sizes),
     _piece("Split", ties.split),
-    Operator("Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,)),
+    PAD,
 )

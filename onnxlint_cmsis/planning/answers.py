@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.planning.channel_axes import Site
-    from onnxlint_cmsis.planning.plan_model import Survey
-    from onnxlint_cmsis.planning.planning_input import View
+    from onnxlint_cmsis.planning.plan_model import ModelPlan
+    from onnxlint_cmsis.planning.planning_input import PlanningInput
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.types import Finding
 
 
-def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
+def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
     """Findings of the model as it is that stay while all other classes change, and go with this one.
 
     Only those that the policy acts on; one for each target.
@@ -32,7 +32,7 @@ def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
             yield from _of_site(found, group, site)
 
 
-def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
+def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
     """Findings on errors and wrong results of the layers along a class, one for each target."""
     for site in view.sites:
         if group.id in site.leaves:
@@ -42,7 +42,7 @@ def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator
                     yield from check.run(subject)
 
 
-def _of_site(found: Survey, group: DimensionClass, site: Site) -> Iterator[Finding]:
+def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
     sizes, rules = found.decision.sizes, POLICIES[found.options.policy].rules
     after = site.channels(sizes)
     held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})

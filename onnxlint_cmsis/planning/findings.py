@@ -11,7 +11,7 @@ from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.plan_model import Survey
+from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Target
 
@@ -19,7 +19,7 @@ SHOWN = 3
 """Layers that a message names."""
 
 
-def size_findings(survey: Survey) -> Iterator[Finding]:
+def size_findings(survey: ModelPlan) -> Iterator[Finding]:
     """One finding for each class that would change, and one for each LOCKED class with dead channels."""
     for group in survey.view.dimensions.classes:
         if group.id in survey.decision.sizes:
@@ -28,13 +28,13 @@ def size_findings(survey: Survey) -> Iterator[Finding]:
             yield from _locked(survey, group)
 
 
-def change_finding(survey: Survey, group: DimensionClass) -> Finding:
+def change_finding(survey: ModelPlan, group: DimensionClass) -> Finding:
     """The finding on a class that would change: CNN201 where it grows, CNN202 where it shrinks."""
     want = survey.decision.sizes[group.id]
     return _more(survey, group, want) if want > group.size else _fewer(survey, group, want)
 
 
-def asks(survey: Survey, group: DimensionClass, finding: Finding) -> bool:
+def asks(survey: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
     """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
     policy, decision = POLICIES[survey.options.policy], survey.decision
     if finding.code not in policy.rules:
@@ -42,16 +42,16 @@ def asks(survey: Survey, group: DimensionClass, finding: Finding) -> bool:
     return finding.code in REMOVE.codes or policy.lowers(decision.after) < policy.lowers(decision.without(group.id))
 
 
-def _more(survey: Survey, group: DimensionClass, want: int) -> Finding:
+def _more(survey: ModelPlan, group: DimensionClass, want: int) -> Finding:
     return _finding(survey, group, want, rule("CNN201"), f"{group.size} -> {want} channels")
 
 
-def _fewer(survey: Survey, group: DimensionClass, want: int) -> Finding:
+def _fewer(survey: ModelPlan, group: DimensionClass, want: int) -> Finding:
     text = f"{_dead(survey, group)}; {group.size} -> {want} channels"
     return _finding(survey, group, want, rule("CNN202"), text)
 
 
-def _locked(survey: Survey, group: DimensionClass) -> Iterator[Finding]:
+def _locked(survey: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
     lanes = survey.lanes.classes.get(group.id) if survey.lanes else None
     if lanes is not None and (lanes.constants or lanes.unread) and group.deciders:
         text = f"{_node(group)}: {_dead(survey, group)}. LOCKED by {group.locks[0]}."
@@ -60,7 +60,7 @@ def _locked(survey: Survey, group: DimensionClass) -> Iterator[Finding]:
         yield Finding(row.code, row.name, Level.NOTE, text, place, labels)
 
 
-def _finding(survey: Survey, group: DimensionClass, want: int, row: Rule, what: str) -> Finding:
+def _finding(survey: ModelPlan, group: DimensionClass, want: int, row: Rule, what: str) -> Finding:
     """A finding on one class, with what the model would cost if all other classes changed but this one."""
     decision, targets = survey.decision, survey.prices.targets
     without = decision.without(group.id)
@@ -90,13 +90,13 @@ def _measured(targets: tuple[Target, ...]) -> str:
     return f", measured on {' and '.join(others)}" if others else ""
 
 
-def _repaired(survey: Survey, group: DimensionClass) -> str:
+def _repaired(survey: ModelPlan, group: DimensionClass) -> str:
     """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
     found = (finding for finding in answered(survey, group) if finding.code in REPAIR.codes)
     return " and ".join(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
 
 
-def _dead(survey: Survey, group: DimensionClass) -> str:
+def _dead(survey: ModelPlan, group: DimensionClass) -> str:
     """`3 of 16 channels are constant, 2 are unread`."""
     lanes = survey.lanes.classes.get(group.id) if survey.lanes else None
     if lanes is None:
@@ -116,7 +116,7 @@ def _layers(group: DimensionClass) -> str:
     return f"{shown} {'decides' if len(names) == 1 else 'decide'} it"
 
 
-def _place(survey: Survey, group: DimensionClass) -> tuple[str, int]:
+def _place(survey: ModelPlan, group: DimensionClass) -> tuple[str, int]:
     """A tensor and axis that carry the class alone, the output of the first layer that decides it where it does."""
     made = [survey.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
     for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
@@ -126,11 +126,11 @@ def _place(survey: Survey, group: DimensionClass) -> tuple[str, int]:
     return group.members[0]
 
 
-def _location(survey: Survey, group: DimensionClass) -> Location:
+def _location(survey: ModelPlan, group: DimensionClass) -> Location:
     graph = survey.view.graph
     node = graph.nodes[(group.deciders or group.readers)[0].node]
     return Location(graph.path, node.label, node.op_type, node.outputs[0], node.graph, node.offset, node.length)
 
 
-def _labels(survey: Survey) -> tuple[str, ...]:
+def _labels(survey: ModelPlan) -> tuple[str, ...]:
     return tuple(target.label for target in survey.prices.targets)

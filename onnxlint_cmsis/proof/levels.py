@@ -14,16 +14,14 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
-from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs, all_nodes, attribute_tensors
-from onnxlint_cmsis.operators.facets import Elements
-from onnxlint_cmsis.operators.record import Operator
-from onnxlint_cmsis.operators.registry import operator_named
 from onnxlint_cmsis.operators.roles import Sums
+from onnxlint_cmsis.proof.element_map import QUANTIZING
 from onnxlint_cmsis.proof.runtime import Optimization
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import ModelProto
 
 
 def levels(model: ModelProto) -> list[Optimization]:
@@ -34,7 +32,7 @@ def levels(model: ModelProto) -> list[Optimization]:
 
 def quantizes_floats(model: ModelProto) -> bool:
     """Whether the model makes integers of what it computes in float."""
-    return any(_record(node).elements in (Elements.QUANTIZED, Elements.MEASURED) for node in all_nodes(model))
+    return any(operator_of_proto(node).elements in QUANTIZING for node in all_nodes(model))
 
 
 def _shipped_differs(model: ModelProto) -> bool:
@@ -44,12 +42,12 @@ def _shipped_differs(model: ModelProto) -> bool:
     its bias, and on a matrix product of dequantized weights.
     """
     nodes = list(all_nodes(model))
-    dequantized = {name for node in nodes if _record(node).dequantizes for name in node.output}
+    dequantized = {name for node in nodes if operator_of_proto(node).dequantizes for name in node.output}
     if not dequantized:
         return False
     stored = set(_stored_floats(model))
     for node in nodes:
-        record = _record(node)
+        record = operator_of_proto(node)
         if record.roles.sums is Sums.FLOAT:
             if record.roles.bias < 0 or any(name and name not in dequantized for name in node.input[1:]):
                 return True
@@ -69,7 +67,3 @@ def _stored_floats(model: ModelProto) -> Iterator[str]:
         for name, tensor in named:
             if prod(tensor.dims) > 1 and elem_name(tensor.data_type).startswith(("float", "bfloat")):
                 yield name
-
-
-def _record(node: NodeProto) -> Operator:
-    return operator_named(domain_of(node.domain), node.op_type)

@@ -115,7 +115,8 @@ class Prover:
             differences = differences or apart
             if reason:
                 proof = Proof(False, f"{reason} ({level.value})", True, apart, tried)
-                return Verdict(proof, Spot(level, () if found.worst is None else (found.worst,)))
+                worst = () if found.worst is None else (found.worst,)
+                return Verdict(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
         return Verdict(Proof(True, "", True, differences, tried))
 
     def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:

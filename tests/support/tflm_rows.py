@@ -6,7 +6,7 @@ from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
-from onnxlint_cmsis.runtimes.tflm.interpret import TflmReport
+from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 
 STOPPED = {"abort": "halt", "timeout": "halt"}
 """Ways in which a failing check shows under the emulator."""

@@ -15,7 +15,7 @@ call. So the loops are counted without branches on channel counts.
 """
 
 
-class Sizes(NamedTuple):
+class LoopSizes(NamedTuple):
     """Every size that a kernel's loops depend on, none of them unknown."""
 
     n: int
@@ -93,7 +93,7 @@ LONGEST = 1 << 20
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
-def sizes_of(call: KernelCall) -> Sizes | None:
+def sizes_of(call: KernelCall) -> LoopSizes | None:
     """The sizes of a call; None where one is unknown, or where the output is too large to count position by position.
 
     An entry point without a filter has one of 1x1.
@@ -107,7 +107,7 @@ def sizes_of(call: KernelCall) -> Sizes | None:
     known = tuple(number for number in numbers if number is not None)
     if len(known) < len(numbers) or max(out.h or 0, out.w or 0) > LONGEST:
         return None
-    return Sizes(*known)
+    return LoopSizes(*known)
 
 
 def add(counts: Counts, more: Counts, turns: int = 1) -> None:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx_graph.document import MAX_VALUES, Document
+from onnxlint_cmsis.formats.onnx_graph.document import Document
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import MAX_DIM
-from onnxlint_cmsis.graph.model import Constant
+from onnxlint_cmsis.graph.model import MAX_VALUES, Constant
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onnxlint_cmsis.runtimes.tflm.convolution_kernels import conv_2d, depthwise_conv_2d, transpose_conv
+from onnxlint_cmsis.runtimes.tflm.convolution_kernels import conv_2d, depthwise_conv_2d
 from onnxlint_cmsis.runtimes.tflm.dense_kernels import batch_matmul, fully_connected
 from onnxlint_cmsis.runtimes.tflm.elementwise_kernels import add, maximum, minimum, mul
 from onnxlint_cmsis.runtimes.tflm.movement_kernels import pad, transpose
@@ -12,6 +12,7 @@ from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_po
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import mean, reference
+from onnxlint_cmsis.runtimes.tflm.transpose_conv_kernel import transpose_conv
 
 KERNELS: dict[str, Callable[[Preparation], None]] = {
     "CONV_2D": conv_2d,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from onnxlint_cmsis.runtimes.tflm.convolution_kernels import INTEGER
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 
 ASKS_NOTHING = frozenset(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.cmsis_nn.route_classes import alike
+from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
@@ -80,8 +80,16 @@ def together(calls):
 def test_calls_with_one_number_take_one_route(calls, release, cpu):
     target = parse_target(cpu, release, "gcc")
     routes = {}
-    for call, number in zip(calls, alike(together(calls), target), strict=True):
+    for call, number in zip(calls, route_classes(together(calls), (target,))[0], strict=True):
         assert routes.setdefault(int(number), way(route(call, target))) == way(route(call, target))
+
+
+@given(families(), st.sampled_from(RELEASES))
+@settings(max_examples=100, deadline=None)
+def test_several_targets_are_numbered_as_each_alone(calls, release):
+    targets = tuple(parse_target(cpu, release, "gcc") for cpu in CPUS)
+    for target, numbers in zip(targets, route_classes(together(calls), targets), strict=True):
+        assert numbers.tolist() == route_classes(together(calls), (target,))[0].tolist()
 
 
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
@@ -106,4 +114,4 @@ def test_numbers_are_few(cpu):
         KernelCall("convolve_s8", plane._replace(c=a), Dims(b, 1, 1, a), plane._replace(c=b))
         for a, b in product(range(8, 40), range(8, 40))
     ]
-    assert len(set(alike(together(calls), parse_target(cpu, "7.0.0", "gcc")).tolist())) < 40
+    assert len(set(route_classes(together(calls), (parse_target(cpu, "7.0.0", "gcc"),))[0].tolist())) < 40
