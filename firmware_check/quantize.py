@@ -29,7 +29,7 @@ _IR_VERSION = 4
 """First one in which a constant need not be an input."""
 _SOFTMAX = (np.float32(1 / 256), np.int8(-128))
 """Scale and zero-point that arm_softmax_s8 gives its output."""
-_LEFT_ALONE = ["PadFusion"]
+_LEFT_ALONE = ["Pad_Fusion"]
 """Optimizations of ONNX Runtime that are the linter's to decide: which Pad a convolution takes over."""
 _RANDOM_SAMPLES = 16
 _LOADING = re.compile(r"Load model from \S+ failed:\s*")
