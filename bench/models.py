@@ -1,13 +1,17 @@
-"""Makes the models the benchmarks load: MobileNet-like, a chain of small nodes, a file with a hole for weights."""
+"""Makes the models the benchmarks load: MobileNets, a chain of small nodes, a file with a hole for weights."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
+"""Output channels and stride of each block of MobileNetV1."""
 
 
 def mobilenet(path: Path, width: float = 1.0) -> None:
@@ -15,7 +19,6 @@ def mobilenet(path: Path, width: float = 1.0) -> None:
     nodes: list[onnx.NodeProto] = []
     weights: list[onnx.TensorProto] = []
     value, channels = "input", 3
-    blocks = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
     rng = np.random.default_rng(1)
 
     def conv(out: int, kernel: int, stride: int, group: int) -> None:
@@ -41,7 +44,7 @@ def mobilenet(path: Path, width: float = 1.0) -> None:
         value, channels = f"r{index}", out
 
     conv(int(32 * width), 3, 2, 1)
-    for out, stride in blocks:
+    for out, stride in BLOCKS:
         conv(channels, 3, stride, channels)
         conv(int(out * width), 1, 1, 1)
     nodes.append(helper.make_node("GlobalAveragePool", [value], ["pooled"], "pool"))
@@ -49,6 +52,75 @@ def mobilenet(path: Path, width: float = 1.0) -> None:
     weights.append(numpy_helper.from_array(rng.standard_normal((channels, 1000), dtype=np.float32), "dense"))
     nodes.append(helper.make_node("MatMul", ["flat", "dense"], ["output"], "head"))
     _save(path, nodes, weights, [1, 3, 224, 224], [1, 1000])
+
+
+class _Quantized:
+    """A chain of s8 layers between QuantizeLinear and DequantizeLinear, as TensorFlow Lite's models are exported."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.stored: list[onnx.TensorProto] = []
+        self.value = "input"
+        self._rng = np.random.default_rng(1)
+
+    def layer(self, op_type: str, *shape: int, **attributes: Any) -> None:
+        """Add a layer, with s8 weights per output channel and an int32 bias where it has a shape, and quantize it."""
+        index = len(self.nodes)
+        inputs = [self.value, *self._weights(index, shape)] if shape else [self.value]
+        self.nodes.append(helper.make_node(op_type, inputs, [f"y{index}"], f"{op_type}{index}", **attributes))
+        self.value = f"y{index}"
+
+    def quantize(self) -> None:
+        """Quantize the last value and take it back."""
+        index = len(self.nodes)
+        scale = [self._store(f"s{index}", np.float32(0.05)), self._store(f"z{index}", np.int8(-3))]
+        self.nodes.append(helper.make_node("QuantizeLinear", [self.value, *scale], [f"q{index}"], f"quantize{index}"))
+        self._dequantize(f"q{index}", scale)
+        self.value = self.nodes[-1].output[0]
+
+    def _weights(self, index: int, shape: tuple[int, ...]) -> list[str]:
+        scales = self._store(f"ws{index}", np.full(shape[0], 0.01, np.float32))
+        zeros = self._store(f"wz{index}", np.zeros(shape[0], np.int8))
+        self._dequantize(
+            self._store(f"w{index}", self._rng.integers(-127, 128, shape, dtype=np.int8)), [scales, zeros], axis=0
+        )
+        kernel = self.nodes[-1].output[0]
+        scales = self._store(f"bs{index}", np.full(shape[0], 0.0005, np.float32))
+        zeros = self._store(f"bz{index}", np.zeros(shape[0], np.int32))
+        bias = self._rng.integers(-2000, 2000, shape[0], dtype=np.int32)
+        self._dequantize(self._store(f"b{index}", bias), [scales, zeros], axis=0)
+        return [kernel, self.nodes[-1].output[0]]
+
+    def _store(self, name: str, values: np.ndarray | np.generic) -> str:
+        self.stored.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def _dequantize(self, name: str, scale: list[str], **attributes: Any) -> None:
+        made = f"{name}_float"
+        self.nodes.append(helper.make_node("DequantizeLinear", [name, *scale], [made], made, **attributes))
+
+
+def quantized_mobilenet(path: Path, width: float = 0.875) -> None:
+    """Write a quantized MobileNetV1: 27 s8 convolutions and a dense layer, 3.4 MB at this width."""
+    made = _Quantized()
+    made.quantize()
+    channels = int(32 * width)
+    made.layer("Conv", channels, 3, 3, 3, strides=[2, 2], pads=[1] * 4)
+    for out, stride in BLOCKS:
+        made.quantize()
+        made.layer("Conv", channels, 1, 3, 3, strides=[stride, stride], pads=[1] * 4, group=channels)
+        made.quantize()
+        made.layer("Conv", int(out * width), channels, 1, 1)
+        channels = int(out * width)
+    made.quantize()
+    made.layer("GlobalAveragePool")
+    made.quantize()
+    made.layer("Flatten")
+    made.quantize()
+    made.layer("Gemm", 1000, channels, transB=1)
+    made.quantize()
+    made.nodes[-1].output[0] = "output"
+    _save(path, made.nodes, made.stored, [1, 3, 224, 224], [1, 1000])
 
 
 def chain(path: Path, nodes: int) -> None:
@@ -112,6 +184,7 @@ def _save(
 def main(folder: Path) -> None:
     """Write every model that speed.py loads."""
     mobilenet(folder / "mobilenet.onnx")
+    quantized_mobilenet(folder / "quantized.onnx")
     heavy(folder / "small.onnx", 1)
     heavy(folder / "large.onnx", 1024)
     chain(folder / "n1000.onnx", 1_000)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from firmware_check.errors import FirmwareError
+from onnxlint_cmsis.atomic import heeded
 from onnxlint_cmsis.reporters.plain import printable
 
 COULD_NOT = 2
@@ -36,13 +37,12 @@ def in_one_line(program: str, run: Callable[[], int]) -> int:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let signals end the run as an exception does, so that QEMU and the temporary folder go with it."""
+    """Let signals that are not ignored end the run as an exception does, so that QEMU and temporary files go too."""
 
     def end(number: int, _frame: object) -> None:
         raise _Ended(signal.Signals(number).name)
 
-    caught = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, end) for number in caught}
+    before = {number: signal.signal(number, end) for number in heeded()}
     try:
         yield
     finally:

@@ -14,8 +14,7 @@ from onnx import numpy_helper
 
 from firmware_check.errors import FirmwareError
 from firmware_check.operator_format import is_operator_format
-from firmware_check.reading.table import OPERATORS
-from onnxlint_cmsis.lower.quantization import MOVES
+from firmware_check.reading.table import MOVES, OPERATORS
 from onnxlint_cmsis.proof.runtime import onnx_runtime
 
 if TYPE_CHECKING:

@@ -14,6 +14,11 @@ DEADLY = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 """Signals that end a process unless it says otherwise."""
 
 
+def heeded() -> list[int]:
+    """The deadly signals that this process does not ignore; one that it was started to ignore stays ignored."""
+    return [number for number in DEADLY if signal.getsignal(number) not in (None, signal.SIG_IGN)]
+
+
 class StoppedError(OSError):
     """A signal came before the file was replaced."""
 
@@ -71,7 +76,7 @@ def _signals_held() -> Iterator[list[int]]:
     def hold(number: int, _frame: FrameType | None) -> None:
         held.append(number)
 
-    before = {number: signal.signal(number, hold) for number in DEADLY if signal.getsignal(number) is not None}
+    before = {number: signal.signal(number, hold) for number in heeded()}
     try:
         yield held
     finally:

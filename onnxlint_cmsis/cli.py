@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 from onnxlint_cmsis.commands.options import PROGRAM
 from onnxlint_cmsis.errors import UsageError
@@ -26,7 +27,7 @@ BROKEN_PIPE = 141
 
 def main(argv: list[str]) -> int:
     """Run a command line without the program's name; the exit code."""
-    command, rest = (argv[0], argv[1:]) if argv and argv[0] in COMMANDS else ("lint", argv)
+    command, rest = chosen(argv)
     try:
         _escape_unprintable()
         code = _run(command, rest)
@@ -40,10 +41,37 @@ def main(argv: list[str]) -> int:
     return code
 
 
+def chosen(argv: list[str]) -> tuple[str, list[str]]:
+    """The command and what is left: the first word that is neither an option nor its value, `lint` if it names none."""
+    for place, word in enumerate(argv):
+        if word in COMMANDS and _only_options(argv[:place], word):
+            return word, [*argv[:place], *argv[place + 1 :]]
+    return "lint", argv
+
+
+def _only_options(words: list[str], command: str) -> bool:
+    """Whether the words are options of the command, or of `lint` where the command has them not, with their values."""
+    if not words:
+        return True
+    parsers = [_module(name).make_parser() for name in (command, "lint")]
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-") or word in ("-", "--"):
+            return False
+        valued = next((takes for parser in parsers if (takes := parser.takes_value(word)) is not None), False)
+        if valued and next(left, None) is None:
+            return False
+    return True
+
+
+def _module(command: str) -> Any:
+    return import_module(f"onnxlint_cmsis.commands.{COMMANDS[command]}")
+
+
 def _run(command: str, argv: list[str]) -> int:
     """Run one command; what is wrong with the command line or configuration takes one line."""
     try:
-        code: int = import_module(f"onnxlint_cmsis.commands.{COMMANDS[command]}").run(argv)
+        code: int = _module(command).run(argv)
     except UsageError as error:
         return complain(str(error))
     except SystemExit as end:  # --help and --version

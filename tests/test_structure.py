@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,60 @@ def test_docs_are_not_stale() -> None:
 def test_the_evidence_table_is_what_the_vectors_say() -> None:
     script = [sys.executable, "scripts/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
     assert subprocess.run(script, cwd=ROOT, check=False).returncode == 0
+
+
+OPERATORS_ELSEWHERE = {
+    "graph/model.py": {"Constant"},  # a Constant node's value is stored in the file as an initializer is
+    "formats/onnx_graph/folding.py": None,  # what shape arithmetic makes of known integers
+    "formats/onnx_graph/contrib_equivalents.py": None,  # standard operators put in place of others
+    "formats/onnx_graph/guards.py": None,  # operators that ONNX's shape inference crashes on
+    "dims/lanes": None,  # values of lanes
+    "dims/new_lanes": None,  # values of new lanes
+}
+"""Files and folders outside `operators` and `lower` that may name operators, and which; None for any."""
+
+
+def operator_names(path: Path) -> set[str]:
+    """String literals of a module that are names of operators in the registry."""
+    from onnxlint_cmsis.operators.registry import OPERATORS
+
+    known = {name for _, name in OPERATORS}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if set(text.split()) & known and set(text.split()) <= known}
+
+
+def test_operators_are_named_in_their_records_and_where_they_are_lowered_alone() -> None:
+    used = set()
+    for path in MODULES:
+        if room(path) in ("operators", "lower"):
+            continue
+        place = path.relative_to(PACKAGE).as_posix()
+        home = next((one for one in OPERATORS_ELSEWHERE if place == one or place.startswith(f"{one}/")), "")
+        used.add(home)
+        allowed = OPERATORS_ELSEWHERE.get(home, set())
+        assert allowed is None or operator_names(path) <= allowed, place
+    assert used >= OPERATORS_ELSEWHERE.keys()
+
+
+CODE = re.compile(r"CNN\d{3}")
+
+
+def test_no_rule_code_is_written_outside_the_file_of_its_rule() -> None:
+    """Codes stand in the row of their rule; documentation, which the docstrings of rules are, may refer to others."""
+    rules = PACKAGE / "checks" / "rules"
+    for path in [*MODULES, *(ROOT / "firmware_check").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        docs = ast.get_docstring(ast.parse(text), clean=False) if path.parent == rules else None
+        written = CODE.findall(text.replace(docs, "") if docs else text)
+        assert len(written) == (path.parent == rules and path.name != "__init__.py"), path
+
+
+def test_a_file_of_a_rule_knows_no_other_code_but_its_own() -> None:
+    from onnxlint_cmsis.checks.registry import MODULES as NAMES
+    from onnxlint_cmsis.checks.registry import RULES
+
+    files = {path.stem: path for path in (PACKAGE / "checks" / "rules").glob("[!_]*.py")}
+    assert files.keys() == set(NAMES)
+    for name, rule in zip(NAMES, RULES, strict=True):
+        assert f'code="{rule.code}"' in files[name].read_text(encoding="utf-8")

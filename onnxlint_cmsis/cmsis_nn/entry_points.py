@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
 from onnxlint_cmsis.cmsis_nn.names import FILTER_N, IN_C
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, before
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, Size, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, ScratchSize, Wrapper
 from onnxlint_cmsis.types import Isa
 
 
@@ -130,7 +130,9 @@ def single_branch(entry: str) -> Wrapper:
         function=rows[-1].function if rows else "",
         branches=tuple(Branch(row.function, TRUE, _origin(row, row.since, ALL_ISAS)) for row in rows),
         sizes=tuple(
-            Size(number, _origin(row, since, isas)) for row in rows for number, since, isas in _SIZES.get(entry, ())
+            ScratchSize(number, _origin(row, since, isas))
+            for row in rows
+            for number, since, isas in _SIZES.get(entry, ())
         ),
         absent=_absence(entry, rows),
     )

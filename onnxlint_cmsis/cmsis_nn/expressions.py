@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from onnxlint_cmsis.cmsis_nn.frozen import Frozen
 
@@ -82,6 +82,10 @@ class Term(Frozen):
         if self.op == "var":
             return frozenset((self.name,))
         return frozenset().union(*(part.names() for part in self.parts))
+
+    def reads(self, names: Set[str]) -> bool:
+        """Whether the term reads any of these variables."""
+        return self.name in names if self.op == "var" else any(part.reads(names) for part in self.parts)
 
     def substitute(self, terms: Mapping[str, Term]) -> Term:
         """The same term with variables replaced by terms."""

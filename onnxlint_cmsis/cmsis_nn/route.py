@@ -9,7 +9,7 @@ from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Size, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
 from onnxlint_cmsis.types import KernelCall, Target
 
 Tried = tuple[tuple[Branch, tuple[Condition, ...]], ...]
@@ -130,9 +130,9 @@ def _in_callers_terms(branch: Branch, tried: Tried) -> Tried:
 def _run(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
     """Follow the delegations from one kernel, collecting hazards; an error ends the call there."""
     met, open_ = _met(entry, kernel, values, target)
-    errors = tuple(hazard for hazard in met if hazard.kind == "error")
+    errors = tuple(hazard for hazard in met if hazard.kind == "returns-error")
     if errors:
-        met = tuple(hazard for hazard in met if hazard.kind in ("error", "narrow"))
+        met = tuple(hazard for hazard in met if hazard.kind in ("returns-error", "too-large"))
     known = known._replace(
         chain=(*known.chain, kernel),
         hazards=known.hazards + met,
@@ -172,11 +172,11 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
 
 def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
     """The variables that leave it open whether an error is returned."""
-    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "error")
+    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "returns-error")
     return frozenset().union(*names)
 
 
-def _first_size(sizes: tuple[Size, ...], values: Values, target: Target) -> int | None:
+def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) -> int | None:
     for case in sizes:
         if not case.origin.covers(target):
             continue

@@ -7,8 +7,9 @@ calls at once takes a fraction of routing each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,49 +35,77 @@ COMPARED = {
 }
 
 
-def alike(calls: KernelCall, target: Target) -> Numbers:
-    """A number for each call, from 0 up; calls with the same number take the same route on the target.
+CHANNELS = frozenset(("input_dims.c", "filter_dims.n", "filter_dims.c", "output_dims.c", "ch_mult"))
+"""Variables in which the calls may differ."""
+
+MANY = 40
+"""Truths put into one number at a time; an int64 holds them beside the number of a million calls."""
+
+
+def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers, ...]:
+    """For each target a number for each call, from 0 up; calls with the same number take the same route there.
 
     `calls` is a call whose channel counts are arrays of one length, at least one of them.
     """
     values = calls.variables()
     known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
-    moving = frozenset(name for name, sizes in known.items() if sizes.ndim)
+    moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
-    truths = [
-        _truth(comparison, known)
-        for comparison, names in comparisons(calls.entry, target)
-        if moving & names and names <= known.keys()
+    asked = [
+        [one for one, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
+        for target in targets
     ]
-    differing = {truth.tobytes(): truth for truth in truths if truth.any() and not truth.all()}
+    truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
+    for comparison in chain(*asked):
+        if id(comparison) not in truths:
+            truth = _truth(comparison, known)
+            truths[id(comparison)] = truth if truth.any() and not truth.all() else None
+    return tuple(_numbered([truths[id(one)] for one in comparing], length) for comparing in asked)
+
+
+def _numbered(truths: Sequence[NDArray[np.bool_] | None], length: int) -> Numbers:
+    """A number for each of the calls, the same for calls of which all the same is true; None is true of all or none."""
+    differing = list({truth.tobytes(): truth for truth in truths if truth is not None}.values())
     numbers = np.zeros(length, dtype=np.int64)
-    for truth in differing.values():
-        _, numbers = np.unique(2 * numbers + truth, return_inverse=True)
+    for first in range(0, len(differing), MANY):
+        for truth in differing[first : first + MANY]:
+            numbers = 2 * numbers + truth
+        _, numbers = np.unique(numbers, return_inverse=True)
     return numbers
 
 
 @cache
 def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[str]], ...]:
-    """Every comparison that routing a call of the entry point could ask for, with the variables that it reads.
+    """Every comparison of channel counts that routing a call of the entry point could ask for, with what it reads.
 
     All in terms of the call's own variables.
     """
     wrapper = wrapper_for(entry) or single_branch(entry)
-    conditions = [branch.when for branch in _branches(wrapper, target)]
-    conditions += [size.when for size in wrapper.sizes if size.origin.covers(target)]
-    conditions += [row.when for row in DELEGATIONS if row.origin.spans(target.release)]
-    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
-    conditions += [condition for row in hazards for condition in (row.when, row.unsized) if condition]
-    sizes = [term(-1), *(size.size for size in wrapper.sizes if size.origin.covers(target))]
+    sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
+    conditions = _conditions(entry, wrapper, target) + [size.when for size in sizes]
+    scratch = [term(-1), *(size.size for size in sizes)]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
-    found = [
-        comparison.substitute(binds).substitute({"ctx.size": size})
-        for condition in conditions
-        for comparison in _parts(condition)
-        for binds in seen
-        for size in (sizes if "ctx.size" in comparison.names() else sizes[:1])
+    parts = [part for condition in conditions for part in _parts(condition)]
+    found: dict[Condition, None] = {}
+    for binds in seen:
+        moving = CHANNELS | {"ctx.size"} | {name for name, value in binds.items() if value.reads(CHANNELS)}
+        for part in parts:
+            if not any(side.reads(moving) for side in part.terms):
+                continue
+            bound = part.substitute(binds) if binds else part
+            sized = any(side.reads({"ctx.size"}) for side in part.terms)
+            found |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
+    return tuple((comparison, comparison.names()) for comparison in found)
+
+
+def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:
+    """Conditions of branches, delegations and hazards that a call of an entry point may meet."""
+    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
+    return [
+        *(branch.when for branch in _branches(wrapper, target)),
+        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
+        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
     ]
-    return tuple((comparison, comparison.names()) for comparison in dict.fromkeys(found))
 
 
 def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:
@@ -113,12 +142,17 @@ def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
 
 def _quotient(left: Numbers, right: Numbers) -> Numbers:
     """Division as in C: truncated towards zero."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left // right
     divisor = np.where(right == 0, 1, right)
     whole: Numbers = np.sign(left) * np.sign(divisor) * (np.abs(left) // np.abs(divisor))
     return np.where(right == 0, UNDEFINED, whole)
 
 
 def _remainder(left: Numbers, right: Numbers) -> Numbers:
+    """`%` as in C: the sign of the dividend."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left % right
     return np.where(right == 0, UNDEFINED, left - _quotient(left, right) * right)
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import sys
 
 from onnxlint_cmsis.commands.options import Parser
-from onnxlint_cmsis.config.keys import KEYS, Key
+from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.kinds import KINDS
+from onnxlint_cmsis.config.settings import KEYS
+
+
+def make_parser() -> Parser:
+    """The options of the command."""
+    return Parser("config-schema", "Print the JSON Schema of the configuration.")
 
 
 def run(argv: list[str]) -> int:
     """Print the schema."""
     import json
 
-    Parser("config-schema", "Print the JSON Schema of the configuration.").parse_args(argv)
+    make_parser().parse_args(argv)
     sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
     return 0
 

@@ -8,7 +8,14 @@ from onnxlint_cmsis.commands.options import Parser
 
 def run(argv: list[str]) -> int:
     """Answer each record with its predicted instructions."""
-    from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES, answer
+    from onnxlint_cmsis.cmsis_nn.cost.records import answer
+
+    return answer_file(make_parser().parse_args(argv), answer)
+
+
+def make_parser() -> Parser:
+    """The options of the command."""
+    from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES
 
     parser = Parser(
         "cost",
@@ -17,4 +24,4 @@ def run(argv: list[str]) -> int:
         "out_w, stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, ch_mult, version, isa or cpu, compiler.",
     )
     add_lines(parser)
-    return answer_file(parser.parse_args(argv), answer)
+    return parser

@@ -33,15 +33,20 @@ WIDEST = 56
 """Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
-def run(argv: list[str]) -> int:
-    """Print the layers of a model."""
-    from onnxlint_cmsis.layers import totals
-
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
-    args = parser.parse_args(argv)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print the layers of a model."""
+    from onnxlint_cmsis.layers import totals
+
+    args = make_parser().parse_args(argv)
     settings = configuration(args).settings_for(args.file)
     rows = _rows(args.file, settings)
     sums = totals(rows, settings.targets) if rows else []

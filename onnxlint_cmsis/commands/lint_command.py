@@ -28,13 +28,13 @@ EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
 every layer), config-schema.
-`onnxlint-cmsis COMMAND --help` explains each."""
+`onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
 STDIN_NAME = "<stdin>"
 
 
 def run(argv: list[str]) -> int:
     """Lint as the arguments say; the exit code."""
-    args = _parser().parse_args(argv)
+    args = make_parser().parse_args(argv)
     settings = configuration(args)
     found = discover(
         args.paths,
@@ -60,7 +60,8 @@ def run(argv: list[str]) -> int:
     return _report(args, _lint(args, jobs), leading)
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument

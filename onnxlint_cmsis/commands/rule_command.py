@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.options import Parser
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.reporters.rule_help import explanation
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.table import Rule
+    from onnxlint_cmsis.checks.rule import Rule
 
 VERSION = 1
 
 
-def run(argv: list[str]) -> int:
-    """Print what a rule is about."""
+def make_parser() -> Parser:
+    """The options of the command."""
     parser = Parser("rule", "Explain a rule: what it reports, why, and what to do.")
     parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
     parser.add_argument("--all", action="store_true", help="every rule")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print what a rule is about."""
+    args = make_parser().parse_args(argv)
     if bool(args.rule) == args.all:
         raise UsageError("name rules by code, prefix or name, or give --all")
     rules = _chosen(args.rule)
@@ -39,7 +43,7 @@ def run(argv: list[str]) -> int:
 
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
     from onnxlint_cmsis.config.codes import resolve
 
     try:
@@ -50,7 +54,7 @@ def _chosen(names: list[str]) -> list[Rule]:
 
 
 def _page(rule: Rule) -> str:
-    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{explanation(rule)}\n"
+    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{rule.explanation}\n"
 
 
 def _fields(rule: Rule) -> dict[str, str]:
@@ -59,5 +63,5 @@ def _fields(rule: Rule) -> dict[str, str]:
         "name": rule.name,
         "level": rule.level.name.lower(),
         "summary": rule.summary,
-        "explanation": explanation(rule),
+        "explanation": rule.explanation,
     }

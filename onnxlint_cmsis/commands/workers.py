@@ -13,7 +13,7 @@ import threading
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from onnxlint_cmsis.atomic import DEADLY
+from onnxlint_cmsis.atomic import heeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -105,9 +105,8 @@ def ready(workers: Iterable[Worker]) -> list[Worker]:
 
 def _serve(answers: Connection, faults: Connection) -> None:
     """Do what is asked for until nobody asks; the process that asks ends this one."""
-    for number in DEADLY:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+    for number in heeded():
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if os.name == "posix":
@@ -133,7 +132,7 @@ def _ended_by_signal() -> Iterator[None]:
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in DEADLY if signal.getsignal(number) is signal.SIG_DFL}
+    before = {number: signal.signal(number, end) for number in heeded() if signal.getsignal(number) is signal.SIG_DFL}
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import unlocked
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of, plan_of
-from onnxlint_cmsis.planning.plan_model import Survey
+from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.proof.check_constants import disproved
 from onnxlint_cmsis.proof.element_map import element_map
 from onnxlint_cmsis.proof.subgraph_classes import branches_of
@@ -30,7 +30,7 @@ class Attempt(NamedTuple):
 
     start: Snapshot
     """The model, with the classes that had to stay."""
-    first: Survey
+    first: ModelPlan
     """What planning makes of it."""
     end: Snapshot
     """The new model; the same as `start` where nothing changes."""
@@ -94,7 +94,7 @@ def _proven(made: Attempt) -> Attempt:
     )
 
 
-def _worked_out(start: Snapshot, first: Survey) -> tuple[Snapshot, Reasons, Reasons]:
+def _worked_out(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
     """The new model, what was added to it, and what was not for the budget. Raises _ClassesError, UnreadableError."""
     added: Reasons = {}
     unpadded: Reasons = {}
@@ -110,7 +110,7 @@ def _worked_out(start: Snapshot, first: Survey) -> tuple[Snapshot, Reasons, Reas
     return end, added, unpadded
 
 
-def _settled(state: Snapshot, found: Survey) -> Snapshot:
+def _settled(state: Snapshot, found: ModelPlan) -> Snapshot:
     """The model after as many rounds as change anything. Raises _ClassesError, UnreadableError."""
     for _ in range(MAX_ROUNDS):
         if not found.decision.sizes:
@@ -120,7 +120,7 @@ def _settled(state: Snapshot, found: Survey) -> Snapshot:
     return state
 
 
-def _applied(state: Snapshot, found: Survey) -> Snapshot:
+def _applied(state: Snapshot, found: ModelPlan) -> Snapshot:
     """The model with its decision applied. Raises _ClassesError, UnreadableError."""
     try:
         return state.changed(plan_of(found, state.request.options))
@@ -130,7 +130,7 @@ def _applied(state: Snapshot, found: Survey) -> Snapshot:
         raise _ClassesError(str(reason), dict(_not_alone(state, found))) from None
 
 
-def _not_alone(state: Snapshot, found: Survey) -> Iterator[tuple[ClassName, str]]:
+def _not_alone(state: Snapshot, found: ModelPlan) -> Iterator[tuple[ClassName, str]]:
     """Classes whose new size cannot be applied even without the others."""
     for leaf, size in found.decision.sizes.items():
         alone = found._replace(decision=found.decision._replace(sizes={leaf: size}))
@@ -140,7 +140,7 @@ def _not_alone(state: Snapshot, found: Survey) -> Iterator[tuple[ClassName, str]
             yield name_of(state, found.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
 
 
-def _surveyed(state: Snapshot) -> Survey:
+def _surveyed(state: Snapshot) -> ModelPlan:
     """What planning makes of a model, once no constant that it relies on is seen to be another."""
     wrong: set[Place] = set()
     while True:
@@ -151,7 +151,7 @@ def _surveyed(state: Snapshot) -> Survey:
         wrong |= more
 
 
-def _disproved(state: Snapshot, found: Survey) -> set[Place]:
+def _disproved(state: Snapshot, found: ModelPlan) -> set[Place]:
     """Constants along the classes to cut that ONNX Runtime shows to be wrong."""
     if found.lanes is None:
         return set()

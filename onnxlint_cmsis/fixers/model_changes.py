@@ -23,11 +23,11 @@ from onnxlint_cmsis.results.fix_result import (
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.planning.plan_model import Survey
+    from onnxlint_cmsis.planning.plan_model import ModelPlan
     from onnxlint_cmsis.planning.plan_options import FixOptions
 
 
-def class_changes(before: Snapshot, after: Snapshot, found: Survey) -> Iterator[ClassChange]:
+def class_changes(before: Snapshot, after: Snapshot, found: ModelPlan) -> Iterator[ClassChange]:
     """Classes whose size differs, in the order of the layers."""
     for group, want in resized(before, after):
         lanes = found.lanes.classes.get(group.id) if found.lanes else None
@@ -110,7 +110,7 @@ def repairs(before: Snapshot, after: Snapshot) -> Iterator[Repair]:
                     yield Repair(old.node.label, target.label, hazard.id, hazard.what)
 
 
-def totals(before: Snapshot, after: Snapshot, found: Survey) -> Iterator[TargetTotal]:
+def totals(before: Snapshot, after: Snapshot, found: ModelPlan) -> Iterator[TargetTotal]:
     """Predicted instructions of all layers whose cost is known before."""
     rows = [(before.prices.of(old.call), after.prices.of(new.call)) for old, new in pairs(before, after)]
     decision = found.decision
@@ -131,7 +131,7 @@ def _known(price: Price) -> int:
     return price.instructions or 0
 
 
-def worse(before: Snapshot, after: Snapshot, found: Survey) -> str:
+def worse(before: Snapshot, after: Snapshot, found: ModelPlan) -> str:
     """What the new model is worse in than was predicted, as one clause; empty where it keeps what was promised."""
     for old, new in pairs(before, after):
         both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
@@ -151,7 +151,7 @@ def macs(before: Snapshot, after: Snapshot) -> Numbers:
     return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
 
 
-def locked(found: Survey, options: FixOptions) -> tuple[Locked, ...]:
+def locked(found: ModelPlan, options: FixOptions) -> tuple[Locked, ...]:
     """LOCKED classes that the policy would look at: those that could gain, or that are no multiple."""
     rows = []
     for one in locked_gains(found.view, found.prices):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.answers import hazards_along
 from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.planning.planning_input import View, view_of
+from onnxlint_cmsis.planning.planning_input import PlanningInput, planning_input
 from onnxlint_cmsis.rewrite.model_bytes import with_input_pad
 from onnxlint_cmsis.rewrite.pad_input import InputPad
 from onnxlint_cmsis.types import Freedom
@@ -59,7 +60,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
     """
-    view = view_of(state.analysis, state.prices)
+    view = planning_input(state.analysis, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)
         asked = any(state.request.fixable(state.graph, finding) for finding in found)
@@ -110,11 +111,11 @@ def _real(state: Snapshot, name: str, readers: tuple[Node, ...]) -> str:
         return ""
     if state.graph.elem_type(name) == "float32":
         return name
-    alone = len(readers) == 1 and readers[0].is_op("DequantizeLinear")
+    alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
     return readers[0].outputs[0] if alone and readers[0].outputs[0] not in state.graph.outputs else ""
 
 
-def _more(state: Snapshot, view: View, given: _Input) -> int:
+def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:
     """Channels to add so that the fewest hazards are left, the fewest channels of equals; 0 where none helps."""
     sites = [site for site in view.sites if given.group.id in site.leaves]
 

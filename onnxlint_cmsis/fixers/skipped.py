@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.checks.undecided import missing_sizes
+from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import PADDED
 from onnxlint_cmsis.fixers.snapshot import Reasons, name_of
-from onnxlint_cmsis.planning.decide import Decision, decide, movable_classes
+from onnxlint_cmsis.planning.decide import SizeDecision, decide, movable_classes
 from onnxlint_cmsis.planning.plan_model import live_counts
 from onnxlint_cmsis.results.fix_result import SkippedClass
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.fixers.attempt import Attempt
-    from onnxlint_cmsis.planning.plan_model import Survey
+    from onnxlint_cmsis.planning.plan_model import ModelPlan
 
 SHOWN = 2
 """Reasons that a sentence names."""
@@ -26,13 +26,13 @@ SHOWN = 2
 class Wishes(NamedTuple):
     """What a policy would decide if less stood in its way."""
 
-    unbounded: Decision
+    unbounded: SizeDecision
     """Without --fix-budget-bytes."""
-    unrefused: Decision
+    unrefused: SizeDecision
     """The same, if no class were refused."""
 
 
-def wishes(found: Survey) -> Wishes:
+def wishes(found: ModelPlan) -> Wishes:
     """Decide again where something stands in the way."""
     options = found.options._replace(budget=None)
     live = live_counts(found.lanes, options)
@@ -90,7 +90,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
     return _nothing_found(found) + "".join(_hint(found))
 
 
-def _over_budget(found: Survey, wish: Decision) -> str:
+def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
     """What the budget forbids, and what it would take."""
     now, policy = found.decision.after, found.options.policy
     after = wish.repaired if wish.repairs else wish.after
@@ -115,7 +115,7 @@ NOTHING = {
 """Why a policy changes nothing where it found nothing."""
 
 
-def _nothing_found(found: Survey) -> str:
+def _nothing_found(found: ModelPlan) -> str:
     """Why there are no better sizes."""
     decision, options = found.decision, found.options
     have, best = sum(decision.before.instructions), sum(decision.best.instructions)
@@ -134,7 +134,7 @@ def _nothing_found(found: Survey) -> str:
     return NOTHING[options.policy].format(align=options.align) + several + note
 
 
-def _hint(found: Survey) -> Iterator[str]:
+def _hint(found: ModelPlan) -> Iterator[str]:
     """What to do where sizes that the model leaves symbolic keep costs or kernels from being known."""
     missing = missing_sizes(found.view.graph)
     lowered = found.view.lowered

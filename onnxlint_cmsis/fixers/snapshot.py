@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.planning.agreed_plan import Limits, agreed_plan
+from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
 from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.planning.plan_model import Survey, kept_lanes
+from onnxlint_cmsis.planning.plan_model import ModelPlan, kept_lanes
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.proof.element_map import PlanStep
 from onnxlint_cmsis.proof.subgraph_classes import unprovable
@@ -87,9 +87,9 @@ class Snapshot:
         asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
         return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
-    def survey(self, disproved: Collection[Place] = ()) -> Survey:
+    def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
         """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
-        limits = Limits(self.refusals, self.request.fixable, self.request.accepted)
+        limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
         return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
 
     def _options(self) -> FixOptions:
@@ -141,7 +141,7 @@ def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:
     return (*members, "", *layers)
 
 
-def plan_of(found: Survey, options: FixOptions) -> Plan:
+def plan_of(found: ModelPlan, options: FixOptions) -> Plan:
     """The decision as lanes to keep and amounts to add to biases."""
     kept, removed = {}, {}
     for leaf, want in found.decision.sizes.items():

@@ -11,6 +11,9 @@ from onnxlint_cmsis.types import Size
 Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 Number = int | float
 
+MAX_VALUES = 65536
+"""Values of the largest constant that is read to lint."""
+
 
 class Tensor(NamedTuple):
     """What is known of a value: its element type and shape."""
@@ -33,7 +36,7 @@ class Constant(NamedTuple):
     shape: tuple[int, ...]
     """Sizes."""
     read: Callable[[], tuple[Number, ...] | None]
-    """Flat values, read on demand; None where there are more than `load.MAX_VALUES` or they cannot be read."""
+    """Flat values, read on demand; None where there are more than MAX_VALUES or they cannot be read."""
     overridable: bool = False
     """Also a graph input in IR >= 4, so a caller may replace it."""
     editable: bool = True

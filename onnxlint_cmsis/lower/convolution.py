@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
-from onnxlint_cmsis.lower.spatial import Window, pair, window, wrong_lengths
+from onnxlint_cmsis.lower.spatial import Window, pair, window
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -80,7 +81,7 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decisio
         return refused(Cause.RANK, text)
     if len(filter_shape) != len(shape):
         return refused(Cause.RANK, f"its weights have rank {len(filter_shape)}, its input {len(shape)}")
-    wrong = wrong_lengths(node, len(shape) - 2, len(node.ints("kernel_shape") or filter_shape[2:]))
+    wrong = window_misfit(node, len(shape) - 2, len(node.ints("kernel_shape") or filter_shape[2:]))
     return refused(Cause.ATTRIBUTE, wrong) if wrong else (tensor, weights, shape, filter_shape)
 
 

@@ -16,6 +16,8 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_result, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
 """Stems of entry points with weights and a bias."""
@@ -23,8 +25,8 @@ CLAMPING = (*WEIGHTED, "batch_matmul", "elementwise_add", "elementwise_mul", "av
 """Stems of entry points whose parameters have a clamp."""
 CLAMPS = ("Relu", "Clip")
 LINEAR = ("Add", "Sub", "Mul", "Div")
-_TRACELESS = ("Identity", "Cast", "RequantShift")
-"""Operators that only change how numbers are stored."""
+_TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
+"""What operators make that only change how numbers are stored."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
         weighted = weighted and not clamp
         if clamp or (weighted and node.is_op("BatchNormalization")):
             fused.append(node)
-        elif node.op_type not in _TRACELESS and not (weighted and _per_channel(graph, layer, node, tensor, derived)):
+        elif operator_of(node).elements not in _TRACELESS and not (
+            weighted and _per_channel(graph, layer, node, tensor, derived)
+        ):
             break
         absorbed.append(node)
         tensor = node.outputs[0]

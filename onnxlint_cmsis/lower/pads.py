@@ -11,12 +11,13 @@ of its own (`arm_pad_s8`), so that an explicit Pad is a way round the kernels th
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import activation_type, is_quantize, of_input, weights_behind
-from onnxlint_cmsis.lower.spatial import Folded, wrong_lengths
+from onnxlint_cmsis.lower.spatial import Folded
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
@@ -126,7 +127,7 @@ def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
     where = operands(reader.domain, reader.op_type)
     weights = graph.shape(reader.inputs[where.weights])
     kernel = reader.ints("kernel_shape") or (weights or ())[2:]
-    if wrong_lengths(reader, len(graph.shape(pad.inputs[0]) or ()) - 2, len(kernel)):
+    if window_misfit(reader, len(graph.shape(pad.inputs[0]) or ()) - 2, len(kernel)):
         return False
     folded = fold_pads(graph, reader, reader.inputs[where.activation], kernel)
     return folded is not None and any(node is pad for node in folded.nodes)

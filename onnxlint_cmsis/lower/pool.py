@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.quantization import activation_type
-from onnxlint_cmsis.lower.spatial import Window, window, wrong_lengths
+from onnxlint_cmsis.lower.spatial import Window, window
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -29,7 +30,8 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
         return UNDECIDED
     if len(shape) not in (3, 4):
         return refused(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
-    wrong = "" if _global(node) else wrong_lengths(node, len(shape) - 2, len(node.ints("kernel_shape")))
+    axes = len(shape) - 2
+    wrong = window_misfit(node, axes, axes if _global(node) else len(node.ints("kernel_shape")))
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
     average = "Average" in node.op_type

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.operators.facets import MOVING, UNCHANGED, Elements
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Quantized
 
 _FOUR_BITS = frozenset({"int4", "uint4"})
@@ -15,11 +17,13 @@ _EIGHT_BITS = frozenset({"int8", "uint8"})
 _SIXTEEN_BITS = frozenset({"int16", "uint16"})
 STORED = _FOUR_BITS | _EIGHT_BITS | _SIXTEEN_BITS
 """Element types of quantized tensors."""
-MOVES = ("Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
-"""Operators behind which a tensor holds the same elements, of the same scale."""
-_KEEPS = (*MOVES, "MaxPool", "GlobalMaxPool", "Slice", "Concat", "Pad", "Resize", "Upsample", "Gather", "Split")
-"""Operators that on integers give integers of the same scale."""
-_BEHIND = frozenset({"DequantizeLinear", "QuantizeLinear", "Cast", *MOVES})
+MOVES = UNCHANGED | {Elements.TRANSPOSED}
+"""What operators make behind which a tensor holds the same elements, of the same scale."""
+_KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
+"""What operators make that on integers give integers of the same scale; those that resize do so too."""
+_BEHIND = MOVES | {Elements.DEQUANTIZED, Elements.QUANTIZED, Elements.CAST}
+_REORDERS = (Elements.SAME, Elements.TRANSPOSED)
+"""What operators make behind which an axis of scales is the same axis, wherever it is moved."""
 OUTPUT = -1
 """Axis of the weights' scales in a quantized operator: that of the output channels."""
 UNSIGNED_OFFSET = 128
@@ -102,7 +106,7 @@ def of_input(graph: Graph, node: Node, position: int) -> TensorQuantization | No
             return None
         if is_quantize(producer, "DequantizeLinear"):
             return _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
-        if not producer.is_op(*MOVES):
+        if operator_of(producer).elements not in MOVES:
             return None
         tensor = producer.inputs[0]
     return None
@@ -127,10 +131,15 @@ def of_integers(graph: Graph, tensor: str) -> TensorQuantization | None:
             break
         if is_quantize(producer, "QuantizeLinear") or parameters_of(producer, -1):
             return of_result(graph, producer)
-        if producer.op_type not in _KEEPS:
+        if not _keeps(producer):
             break
         source = producer.inputs[0]
     return _of_readers(graph, tensor)
+
+
+def _keeps(node: Node) -> bool:
+    """Whether a node on integers gives integers of the same scale."""
+    return operator_of(node).elements in _KEEPS or node.is_op("Resize", "Upsample")
 
 
 def _of_readers(graph: Graph, tensor: str) -> TensorQuantization | None:
@@ -142,7 +151,7 @@ def _of_readers(graph: Graph, tensor: str) -> TensorQuantization | None:
             carried = Quantized(0, 1, 2) if is_quantize(reader, "DequantizeLinear") else parameters_of(reader, place)
             if carried is not None and place == carried.value:
                 return _parameters(graph, reader, carried, name)
-            if reader.op_type in _KEEPS and place == 0 and reader.outputs and reader.outputs[0] not in seen:
+            if _keeps(reader) and place == 0 and reader.outputs and reader.outputs[0] not in seen:
                 waiting.append(reader.outputs[0])
                 seen.add(reader.outputs[0])
     return None
@@ -158,7 +167,7 @@ def of_weights(graph: Graph, node: Node, position: int) -> TensorQuantization | 
     if carried is not None:
         return _parameters(graph, node, carried, tensor)._replace(axis=OUTPUT)
     producer = graph.producers.get(tensor)
-    while producer is not None and producer.is_op("Transpose", "Identity"):
+    while producer is not None and operator_of(producer).elements in _REORDERS:
         moves.append(producer)
         producer = graph.producers.get(producer.inputs[0])
     if producer is None or not is_quantize(producer, "DequantizeLinear"):
@@ -168,7 +177,8 @@ def of_weights(graph: Graph, node: Node, position: int) -> TensorQuantization | 
     for move in reversed(moves):
         order = move.ints("perm") or tuple(reversed(range(rank)))
         axis = found.axis % rank if rank else found.axis
-        found = found._replace(axis=order.index(axis)) if move.is_op("Transpose") and axis in order else found
+        if operator_of(move).elements is Elements.TRANSPOSED and axis in order:
+            found = found._replace(axis=order.index(axis))
     return found
 
 
@@ -208,7 +218,7 @@ def stored_type(graph: Graph, tensor: str) -> str:
             break
         if is_quantize(producer, "DequantizeLinear"):
             return graph.elem_type(producer.inputs[0])
-        if not producer.is_op(*MOVES):
+        if operator_of(producer).elements not in MOVES:
             break
         tensor = producer.inputs[0]
     return graph.elem_type(tensor)
@@ -220,7 +230,7 @@ def weights_behind(graph: Graph, tensor: str) -> Constant | None:
         if tensor in graph.constants:
             return graph.constants[tensor]
         producer = graph.producers.get(tensor)
-        if producer is None or producer.op_type not in _BEHIND or producer.domain not in ("", "com.microsoft"):
+        if producer is None or operator_of(producer).elements not in _BEHIND:
             return None
         if not producer.inputs:
             return None
@@ -258,7 +268,7 @@ def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -
     if carried is not None:
         return scale_count(graph, _input(node, carried.scale)) > 1
     producer = graph.producers.get(node.inputs[position])
-    while producer is not None and producer.is_op("Transpose", "Identity"):
+    while producer is not None and operator_of(producer).elements in _REORDERS:
         producer = graph.producers.get(producer.inputs[0])
     if producer is None or not is_quantize(producer, "DequantizeLinear") or len(producer.inputs) < 2:
         return False

@@ -44,18 +44,6 @@ class Folded(NamedTuple):
         return tuple(node.label for node in self.nodes)
 
 
-def wrong_lengths(node: Node, axes: int, kernel: int) -> str:
-    """Which attribute has not one number (padding: two) for each of the spatial axes; empty where all fit."""
-    lengths = {"kernel_shape": (kernel, axes), "strides": (len(node.ints("strides")), axes)}
-    lengths |= {name: (len(node.ints(name)), axes) for name in ("dilations", "output_padding")}
-    lengths["pads"] = (len(node.ints("pads")), 2 * axes)
-    for name, (found, wanted) in lengths.items():
-        if found != wanted and (found or name == "kernel_shape"):
-            return f"its {name} has {found} numbers; {axes} spatial axes ask for {wanted}"
-    below = next((name for name in ("strides", "dilations") if any(step < 1 for step in node.ints(name))), "")
-    return f"its {below} are {', '.join(map(str, node.ints(below)))}; at least 1 is allowed" if below else ""
-
-
 def pair(values: tuple[Size, ...], one: int) -> Pair:
     """Height and width of one or two spatial values; `one` stands in for the height of a one-dimensional layer."""
     return Pair(one, values[0]) if len(values) == 1 else Pair(values[0], values[1])

@@ -9,18 +9,10 @@ from onnxlint_cmsis.lower.moving import NO_FUNCTION, resize_decision, slice_deci
 from onnxlint_cmsis.lower.plain_code import CURVES, in_plain_code
 from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.operators.registry import operator_of
 
 INTEGERS = frozenset({"int64", "int32", "bool"})
 """Element types of shape arithmetic, which is no layer."""
-PASSIVE = frozenset(
-    {
-        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"),  # the same bytes under another shape
-        *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Cast", "CastLike", "RequantShift"),
-        *("Constant", "ConstantOfShape", "Shape", "Size"),
-        *("If", "Loop", "Scan"),  # their bodies' nodes speak for themselves
-    }
-)
-"""Operators that move and compute no values of their own at run time, or only choose how numbers are stored."""
 CLAMP = "no layer in front takes it as its clamp, and arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point"
 CLAMP_SCALE = (
     "the scale changes between the layer in front and it, so that no kernel clamps along; arm_relu_q7 and arm_relu6_s8"
@@ -31,7 +23,7 @@ NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, whi
 
 def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
     """Who computes a node that has no lowering, and why not CMSIS-NN; None where there is nothing to compute."""
-    if node.op_type in PASSIVE or is_shape_arithmetic(graph, node):
+    if operator_of(node).free or is_shape_arithmetic(graph, node):
         return None
     kind, _ = activation_type(graph, node.inputs[0], assume)
     if node.is_op("Relu", "Clip"):

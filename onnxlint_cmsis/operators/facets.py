@@ -40,6 +40,8 @@ class Elements(str, Enum):
     """Steps of one scale of the first input in steps of another."""
     MEASURED = "measured"
     """Real numbers of the first input in steps of a scale that is measured at run time."""
+    COMPARED = "compared"
+    """Truth values: how two inputs compare."""
     STORED = "stored"
     """Constants that the node itself holds."""
     REPEATED = "repeated"

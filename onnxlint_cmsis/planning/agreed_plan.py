@@ -8,9 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.findings import asks, change_finding
-from onnxlint_cmsis.planning.plan_model import Survey, survey
-from onnxlint_cmsis.planning.planning_input import view_of
+from onnxlint_cmsis.planning.class_facts import asks, change_finding
+from onnxlint_cmsis.planning.plan_model import ModelPlan, plan_model
+from onnxlint_cmsis.planning.planning_input import planning_input
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis, Place
@@ -26,7 +26,7 @@ UNASKED = "its findings are accepted, ignored or not fixable"
 """Why a class stays that would change otherwise."""
 
 
-class Limits(NamedTuple):
+class PlanLimits(NamedTuple):
     """What may not change, and what the user says about findings."""
 
     refused: Mapping[int, str] = {}
@@ -38,14 +38,14 @@ class Limits(NamedTuple):
 
 
 def agreed_plan(
-    model: ModelAnalysis, prices: Prices, options: FixOptions, limits: Limits, disproved: Collection[Place] = ()
-) -> Survey:
+    model: ModelAnalysis, prices: Prices, options: FixOptions, limits: PlanLimits, disproved: Collection[Place] = ()
+) -> ModelPlan:
     """Plan until every class that changes answers a finding which a fix may act on; `disproved` as for `survey`."""
-    view = view_of(model, prices, partial(limits.fixable, model.graph))
+    view = planning_input(model, prices, partial(limits.fixable, model.graph))
     refused = dict(limits.refused)
     accepted: list[Finding] = []
     while True:
-        found = survey(view, prices, options, refused, disproved)
+        found = plan_model(view, prices, options, refused, disproved)
         groups = [model.dimensions.classes[leaf] for leaf in found.decision.sizes]
         unasked = {group.id: UNASKED for group in groups if _unasked(found, group, limits, accepted)}
         if not unasked:
@@ -53,7 +53,7 @@ def agreed_plan(
         refused |= unasked
 
 
-def _unasked(found: Survey, group: DimensionClass, limits: Limits, accepted: list[Finding]) -> bool:
+def _unasked(found: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
     """Whether a class may not get its new size. Adds the finding that it has and keeps."""
     graph, finding = found.view.graph, change_finding(found, group)
     if limits.accepted(graph, finding):

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.actions import REPAIR
-from onnxlint_cmsis.checks.hazard import HazardCheck
-from onnxlint_cmsis.checks.registry import CHECKS, Check
-from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.registry import LintCheck, checks_of
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.planning.channel_axes import Site
-    from onnxlint_cmsis.planning.plan_model import Survey
-    from onnxlint_cmsis.planning.planning_input import View
+    from onnxlint_cmsis.planning.plan_model import ModelPlan
+    from onnxlint_cmsis.planning.planning_input import PlanningInput
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.types import Finding
 
 
-def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
+def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
     """Findings of the model as it is that stay while all other classes change, and go with this one.
 
     Only those that the policy acts on; one for each target.
@@ -32,17 +33,17 @@ def answered(found: Survey, group: DimensionClass) -> Iterator[Finding]:
             yield from _of_site(found, group, site)
 
 
-def hazards_along(view: View, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
+def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
     """Findings on errors and wrong results of the layers along a class, one for each target."""
     for site in view.sites:
         if group.id in site.leaves:
             for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
-                subject = Subject(view.model, site.layer, target, price.route)
-                for check in (check for check in CHECKS if check.code in REPAIR.codes):
-                    yield from check.run(subject)
+                subject = layer_subject(view.model, site.layer, target, price.route)
+                for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
+                    yield from check.findings(subject)
 
 
-def _of_site(found: Survey, group: DimensionClass, site: Site) -> Iterator[Finding]:
+def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
     sizes, rules = found.decision.sizes, POLICIES[found.options.policy].rules
     after = site.channels(sizes)
     held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})
@@ -50,15 +51,13 @@ def _of_site(found: Survey, group: DimensionClass, site: Site) -> Iterator[Findi
         return
     prices = (found.prices.of(site.layer.call), found.prices.at(site, held), found.prices.at(site, after))
     for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
-        subject = Subject(found.view.model, site.layer, target, present.route)
-        for check in (check for check in CHECKS if check.code in rules):
-            for finding in check.run(subject):
+        subject = layer_subject(found.view.model, site.layer, target, present.route)
+        for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.code in rules):
+            for finding in check.findings(subject):
                 if _there(check, finding, still.route) and not _there(check, finding, gone.route):
                     yield finding
 
 
-def _there(check: Check, finding: Finding, route: Route) -> bool:
+def _there(check: LintCheck, finding: Finding, route: Route) -> bool:
     """Whether a finding holds for another route of its layer."""
-    if isinstance(check, HazardCheck):
-        return any(hazard.id == finding.properties["hazard"] for hazard in route.hazards)
-    return isinstance(check, RoutingCheck) and not check.satisfied(route)
+    return isinstance(check.run, HazardCheck | RoutingCheck) and check.run.there(finding, route)

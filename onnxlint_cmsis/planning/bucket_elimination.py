@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.planning.problem import Factor, Level, Problem, Sizes
+from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes
 
 MAX_CELLS = 1_000_000
 """Cells of the largest table that is worth making; a problem that needs a larger one is not eliminated."""
 
 
-class Table(NamedTuple):
+class MeasureTable(NamedTuple):
     """Values over all candidates of a few variables."""
 
     scope: tuple[int, ...]
@@ -31,7 +32,7 @@ class _Choice(NamedTuple):
     best: np.ndarray
 
 
-def order(problem: Problem) -> list[int] | None:
+def order(problem: SizeProblem) -> list[int] | None:
     """Order of elimination, smallest table first; None where one would have more than MAX_CELLS cells."""
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     if any(prod(width[variable] for variable in factor.scope) > MAX_CELLS for factor in problem.factors):
@@ -54,18 +55,26 @@ def order(problem: Problem) -> list[int] | None:
     return chosen
 
 
-def tabulate(factor: Factor, domains: Mapping[int, Sequence[int]]) -> Table:
-    """All measures of a factor."""
-    return Table(factor.scope, factor.table([domains[variable] for variable in factor.scope]))
+def tabulate(problem: SizeProblem) -> list[MeasureTable]:
+    """All measures of a problem: one table for all factors of the same variables."""
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    for factor in problem.factors:
+        scope = tuple(sorted(factor.scope))
+        values = factor.table([problem.domains[variable] for variable in factor.scope])
+        values = values.transpose(0, *(1 + factor.scope.index(variable) for variable in scope))
+        found[scope] = found[scope] + values if scope in found else values
+    return list(starmap(MeasureTable, found.items()))
 
 
-def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level], order: Sequence[int]) -> Sizes:
+def eliminate(
+    problem: SizeProblem, tables: Sequence[MeasureTable], levels: Sequence[Level], order: Sequence[int]
+) -> Sizes:
     """The sizes with the least levels, the first before the second and so on; of equals, earlier candidates.
 
-    `tables` are those of the problem's factors. Raises no error for a problem without factors.
+    `tables` are those that `tabulate` makes of the problem.
     """
     weights = np.array(levels, dtype=np.int64)
-    pending = [Table(table.scope, np.tensordot(weights, table.values, axes=1)) for table in tables]
+    pending = [MeasureTable(table.scope, _weighted(weights, table.values)) for table in tables]
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     choices: list[_Choice] = []
     for variable in order:
@@ -75,14 +84,20 @@ def eliminate(problem: Problem, tables: Sequence[Table], levels: Sequence[Level]
         joint = _joined(met, scope, len(levels), width)
         best = _least(joint)
         choices.append(_Choice(variable, scope[1:], best[0]))
-        pending.append(Table(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
+        pending.append(MeasureTable(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
     picked: dict[int, int] = {}
     for choice in reversed(choices):
         picked[choice.variable] = int(choice.best[tuple(picked[other] for other in choice.scope)])
     return {variable: problem.domains[variable][picked[variable]] for variable in problem.domains}
 
 
-def _joined(met: Sequence[Table], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
+def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Levels from measures: [levels, measures] by [measures, ...]."""
+    levels: np.ndarray = weights @ values.reshape(len(values), -1)
+    return levels.reshape(-1, *values.shape[1:])
+
+
+def _joined(met: Sequence[MeasureTable], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
     """Sum of tables over the union of their variables, in the order of `scope`."""
     total = np.zeros((levels, *(width[variable] for variable in scope)), dtype=np.int64)
     for table in met:

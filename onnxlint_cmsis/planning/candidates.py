@@ -8,14 +8,14 @@ from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.channel_axes import Site
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import View
+from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import KernelCall
 
 
 def domains_of(
-    view: View,
+    view: PlanningInput,
     prices: Prices,
     movable: Mapping[int, DimensionClass],
     live: Mapping[int, int],
@@ -40,7 +40,7 @@ def domains_of(
     return found
 
 
-def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
+def hazardous_classes(view: PlanningInput, prices: Prices) -> frozenset[int]:
     """Leaves along the channels of layers that have a known hazard on some target."""
     return frozenset(
         leaf
@@ -50,14 +50,14 @@ def hazardous_classes(view: View, prices: Prices) -> frozenset[int]:
     )
 
 
-def _grouped(view: View) -> Iterator[int]:
+def _grouped(view: PlanningInput) -> Iterator[int]:
     """Leaves of the input channels of layers with groups: with one channel they would be layers of another kind."""
     for site in view.sites:
         if site.layer.node.int("group", 1) > 1:
             yield from leaves(site.inputs)
 
 
-def _named(view: View, prices: Prices, movable: Collection[int]) -> dict[int, set[int]]:
+def _named(view: PlanningInput, prices: Prices, movable: Collection[int]) -> dict[int, set[int]]:
     """Sizes of single classes for which the conditions of some branch not taken come true."""
     found: dict[int, set[int]] = {}
     wanted: dict[tuple[KernelCall, int], list[int]] = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
+from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.types import KernelCall
@@ -38,6 +38,11 @@ class Site(NamedTuple):
     def leaves(self) -> tuple[int, ...]:
         """Leaves of both axes, each once."""
         return tuple(dict.fromkeys(leaves(self.inputs) + leaves(self.outputs)))
+
+    @property
+    def plain(self) -> bool:
+        """Whether each axis is one class as a whole, so that other sizes of the classes give other channel counts."""
+        return self.inputs.form is self.outputs.form is Form.LEAF
 
     def channels(self, sizes: Mapping[int, int]) -> Channels | None:
         """Channel counts at these sizes; None where one is symbolic."""

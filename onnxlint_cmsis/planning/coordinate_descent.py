@@ -7,13 +7,13 @@ from itertools import combinations, islice, product
 
 import numpy as np
 
-from onnxlint_cmsis.planning.problem import Factor, Level, Measures, Numbers, Problem, Sizes, added, scores
+from onnxlint_cmsis.planning.problem import Factor, Level, Measures, Numbers, SizeProblem, Sizes, added, scores
 
 MAX_PAIRS = 200
 """Pairs of variables looked at in one round: a pair costs as many looks as the product of its candidates."""
 
 
-def descend(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes) -> Sizes:
+def descend(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes) -> Sizes:
     """Sizes that no change of one variable, or of a pair, improves; never above a ceiling that `start` keeps.
 
     `ceilings` bounds totals of measures by their number.
@@ -24,7 +24,7 @@ def descend(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, in
     return search.sizes
 
 
-def _pairs(problem: Problem, levels: Sequence[Level]) -> Iterator[tuple[int, ...]]:
+def _pairs(problem: SizeProblem, levels: Sequence[Level]) -> Iterator[tuple[int, ...]]:
     """Pairs in one factor that the objective counts before its last level, which only parts equals."""
     present = problem.present
     counted = [
@@ -39,7 +39,9 @@ def _pairs(problem: Problem, levels: Sequence[Level]) -> Iterator[tuple[int, ...
 class _Search:
     """The sizes so far, their totals, and the factors of each variable."""
 
-    def __init__(self, problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes) -> None:
+    def __init__(
+        self, problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes
+    ) -> None:
         self.sizes = sizes
         self._problem, self._levels, self._ceilings = problem, levels, ceilings
         self._weights = np.array(levels, dtype=np.int64)

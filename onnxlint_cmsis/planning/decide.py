@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
-from onnxlint_cmsis.planning.factors import factors_of, misses_in, no_misses, stored_constants
-from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.planning.factors import factors_of, misses_in, stored_constants
+from onnxlint_cmsis.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import View
+from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import Problem, Sizes, components
+from onnxlint_cmsis.planning.problem import SizeProblem, Sizes, components
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.types import Freedom
 
 
-class Decision(NamedTuple):
+class SizeDecision(NamedTuple):
     """The sizes that a policy asks for."""
 
     sizes: Sizes
@@ -44,23 +44,23 @@ class Decision(NamedTuple):
 
 
 def decide(
-    view: View, prices: Prices, options: FixOptions, live: Mapping[int, int], refused: Mapping[int, str]
-) -> Decision:
+    view: PlanningInput, prices: Prices, options: FixOptions, live: Mapping[int, int], refused: Mapping[int, str]
+) -> SizeDecision:
     """Choose the size of every class that is not LOCKED and not refused.
 
     `live` has the number of lanes that must stay, for the classes where it is less than the size.
     """
     movable = movable_classes(view, refused)
     domains = domains_of(view, prices, movable, live, options)
-    misses = misses_in(view, prices) if options.policy == "route" else no_misses
+    misses = misses_in(view, prices) if options.policy == "route" else None
     factors = factors_of(view, prices, domains, options.align, misses)
-    problem = Problem(domains, factors)
-    layout = Layout(len(prices.targets))
-    choice = _Choice(problem, hazardous_classes(view, prices), layout, options)
-    return choice.decision(0 if options.budget is None else _spent(view, layout, movable, live))
+    problem = SizeProblem(domains, factors)
+    index = MeasureIndex(len(prices.targets))
+    choice = _Choice(problem, hazardous_classes(view, prices), index, options)
+    return choice.decision(0 if options.budget is None else _spent(view, index, movable, live))
 
 
-def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
+def movable_classes(view: PlanningInput, refused: Mapping[int, str]) -> dict[int, DimensionClass]:
     """Classes whose size may change, by id."""
     return {
         group.id: group
@@ -69,7 +69,9 @@ def movable_classes(view: View, refused: Mapping[int, str]) -> dict[int, Dimensi
     }
 
 
-def _spent(view: View, layout: Layout, movable: Mapping[int, DimensionClass], live: Mapping[int, int]) -> int:
+def _spent(
+    view: PlanningInput, index: MeasureIndex, movable: Mapping[int, DimensionClass], live: Mapping[int, int]
+) -> int:
     """Bytes that the constants have more than with live lanes alone, so that what an earlier fix added counts again.
 
     Of all classes that may change, also of those that have no other size to take.
@@ -77,21 +79,21 @@ def _spent(view: View, layout: Layout, movable: Mapping[int, DimensionClass], li
     domains: dict[int, tuple[int, ...]] = {
         leaf: (group.size, live[leaf]) for leaf, group in movable.items() if leaf in live
     }
-    problem = Problem(domains, tuple(stored_constants(view, layout, domains)))
+    problem = SizeProblem(domains, tuple(stored_constants(view, index, domains)))
     least: Sizes = {leaf: live[leaf] for leaf in domains}
     have, bare = problem.totals(problem.present), problem.totals(least)
-    return layout.read(have).bytes - layout.read(bare).bytes if have else 0
+    return index.read(have).bytes - index.read(bare).bytes if have else 0
 
 
 class _Choice:
     """One decision in the making, part by part."""
 
-    def __init__(self, problem: Problem, hazardous: Set[int], layout: Layout, options: FixOptions) -> None:
-        self._problem, self._hazardous, self._layout, self._options = problem, hazardous, layout, options
+    def __init__(self, problem: SizeProblem, hazardous: Set[int], index: MeasureIndex, options: FixOptions) -> None:
+        self._problem, self._hazardous, self._index, self._options = problem, hazardous, index, options
         self._policy = policy = POLICIES[options.policy]
-        self._levels = policy.objective(layout)
+        self._levels = policy.objective(index)
 
-    def decision(self, spent: int) -> Decision:
+    def decision(self, spent: int) -> SizeDecision:
         """The sizes of all parts; what they add and `spent` is at most the budget."""
         budget = self._options.budget
         growth = None if budget is None else max(0, budget - spent)
@@ -105,7 +107,7 @@ class _Choice:
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
         before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
-        return Decision(changed, before, mended, after, least, spent, self._without(final))
+        return SizeDecision(changed, before, mended, after, least, spent, self._without(final))
 
     def _without(self, final: Sizes) -> Callable[[int], Count]:
         """Counts with one class as it is and all others at their final sizes."""
@@ -113,12 +115,12 @@ class _Choice:
 
         def without(leaf: int) -> Count:
             back = {**final, leaf: present[leaf]}
-            old, new = (Problem({}, tuple(seen[leaf])).totals(sizes) for sizes in (final, back))
-            return self._layout.read(tuple(map(sum, zip(totals, new, map(neg, old), strict=True))))
+            old, new = (SizeProblem({}, tuple(seen[leaf])).totals(sizes) for sizes in (final, back))
+            return self._index.read(tuple(map(sum, zip(totals, new, map(neg, old), strict=True))))
 
         return without
 
-    def _chosen(self, parts: Sequence[Problem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
+    def _chosen(self, parts: Sequence[SizeProblem], growth: int | None) -> list[tuple[Sizes, Sizes]]:
         """For each part its sizes with hazards repaired, and its best ones."""
         chosen = []
         for part in parts:
@@ -129,7 +131,7 @@ class _Choice:
                 growth -= max(0, self._bytes(part, final) - self._bytes(part, part.present))
         return chosen
 
-    def _repaired(self, part: Problem, growth: int | None) -> Sizes:
+    def _repaired(self, part: SizeProblem, growth: int | None) -> Sizes:
         """Present sizes, but for the classes of layers with hazards where other sizes have fewer."""
         present = part.present
         if not self._hazardous & part.domains.keys():
@@ -137,24 +139,24 @@ class _Choice:
         domains = {leaf: sizes if leaf in self._hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
         narrow = part._replace(domains=domains)
         found = solve(narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded)
-        before, after = (self._layout.read(part.totals(sizes)) for sizes in (present, found))
+        before, after = (self._index.read(part.totals(sizes)) for sizes in (present, found))
         return found if sum(after.hazards) < sum(before.hazards) else present
 
-    def _best(self, part: Problem, base: Sizes, growth: int | None) -> Sizes:
+    def _best(self, part: SizeProblem, base: Sizes, growth: int | None) -> Sizes:
         """The best sizes that are worse than `base` on no target."""
-        if self._policy.must_gain and not any(self._layout.read(part.totals(base)).instructions):
+        if self._policy.must_gain and not any(self._index.read(part.totals(base)).instructions):
             return base
         domains = {leaf: (base[leaf], *(s for s in sizes if s != base[leaf])) for leaf, sizes in part.domains.items()}
         ceilings = self._ceilings(part, base, growth, gain=self._policy.must_gain)
         return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded)
 
-    def _ceilings(self, part: Problem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
+    def _ceilings(self, part: SizeProblem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
         totals = part.totals(base)
-        places = [*self._layout.hazards, *self._layout.risks, *(self._layout.instructions if gain else ())]
+        places = [*self._index.hazards, *self._index.risks, *(self._index.instructions if gain else ())]
         found = {place: totals[place] for place in places if totals}
         if growth is not None and totals:
-            bound = part.totals(part.present)[self._layout.bytes] + growth
-            found[self._layout.bytes] = max(bound, totals[self._layout.bytes])
+            bound = part.totals(part.present)[self._index.bytes] + growth
+            found[self._index.bytes] = max(bound, totals[self._index.bytes])
         return found
 
     def _worth_it(self, base: Sizes, best: Sizes) -> bool:
@@ -165,12 +167,12 @@ class _Choice:
         least = sum(before.instructions) * self._options.min_gain / 100
         return sum(before.instructions) - sum(after.instructions) >= max(least, 1)
 
-    def _in_order(self, parts: Sequence[Problem], chosen: Sequence[tuple[Sizes, Sizes]]) -> list[Problem]:
+    def _in_order(self, parts: Sequence[SizeProblem], chosen: Sequence[tuple[Sizes, Sizes]]) -> list[SizeProblem]:
         """Parts with repairs first, then by the instructions they gain."""
 
-        def key(pair: tuple[Problem, tuple[Sizes, Sizes]]) -> tuple[int, int]:
+        def key(pair: tuple[SizeProblem, tuple[Sizes, Sizes]]) -> tuple[int, int]:
             part, (_, final) = pair
-            before, after = (self._layout.read(part.totals(sizes)) for sizes in (part.present, final))
+            before, after = (self._index.read(part.totals(sizes)) for sizes in (part.present, final))
             return sum(after.hazards) - sum(before.hazards), sum(after.instructions) - sum(before.instructions)
 
         return [part for part, _ in sorted(zip(parts, chosen, strict=True), key=key)]
@@ -179,11 +181,11 @@ class _Choice:
         final = _merged(sizes for _, sizes in chosen)
         return self._count(final).bytes - self._count(self._problem.present).bytes
 
-    def _bytes(self, part: Problem, sizes: Sizes) -> int:
-        return self._layout.read(part.totals(sizes)).bytes
+    def _bytes(self, part: SizeProblem, sizes: Sizes) -> int:
+        return self._index.read(part.totals(sizes)).bytes
 
     def _count(self, sizes: Sizes) -> Count:
-        return self._layout.read(self._problem.totals(sizes))
+        return self._index.read(self._problem.totals(sizes))
 
 
 def _merged(parts: Iterable[Sizes]) -> Sizes:

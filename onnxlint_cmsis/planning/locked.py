@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.planning.channel_axes import Site
-from onnxlint_cmsis.planning.factors import blind_factors, layer_factor, no_misses
-from onnxlint_cmsis.planning.measures import Layout
-from onnxlint_cmsis.planning.planning_input import View
+from onnxlint_cmsis.planning.factors import layer_factor, unpriced_factors
+from onnxlint_cmsis.planning.measures import MeasureIndex
+from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.policies import REACH
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import Problem
+from onnxlint_cmsis.planning.problem import SizeProblem
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.types import Freedom
 
@@ -28,7 +28,7 @@ class LockedGain(NamedTuple):
     """Instructions it would save, over all targets."""
 
 
-def locked_gains(view: View, prices: Prices) -> list[LockedGain]:
+def locked_gains(view: PlanningInput, prices: Prices) -> list[LockedGain]:
     """Every LOCKED class, the one that could gain most first; among equals in the order of the layers."""
     groups = [group for group in view.dimensions.classes if group.freedom is Freedom.LOCKED]
     sites: dict[int, list[Site]] = {group.id: [] for group in groups}
@@ -38,18 +38,18 @@ def locked_gains(view: View, prices: Prices) -> list[LockedGain]:
     return sorted((_gain(group, sites[group.id], view, prices) for group in groups), key=lambda one: -one.gain)
 
 
-def _gain(group: DimensionClass, sites: Sequence[Site], view: View, prices: Prices) -> LockedGain:
+def _gain(group: DimensionClass, sites: Sequence[Site], view: PlanningInput, prices: Prices) -> LockedGain:
     """The gain of one class; `sites` are the layers along it."""
-    layout = Layout(len(prices.targets))
+    index = MeasureIndex(len(prices.targets))
     domains = {group.id: tuple(range(group.size, group.size + REACH))}
-    layers = (layer_factor(site, prices, domains, 1, no_misses) for site in sites)
-    factors = (*layers, *blind_factors(view, layout, domains))
-    problem = Problem(domains, factors)
+    layers = (layer_factor(site, prices, domains, 1, None) for site in sites)
+    factors = (*layers, *unpriced_factors(view, index, domains))
+    problem = SizeProblem(domains, factors)
     if not factors:
         return LockedGain(group, group.size, 0)
     before = problem.totals(problem.present)
-    ceilings = {place: before[place] for place in (*layout.hazards, *layout.risks, *layout.instructions)}
-    levels = (layout.level(hazards=1), layout.level(blind=1), layout.level(instructions=1))
+    ceilings = {place: before[place] for place in (*index.hazards, *index.risks, *index.instructions)}
+    levels = (index.level(hazards=1), index.level(unpriced=1), index.level(instructions=1))
     sizes = solve(problem, levels, ceilings, 2)
-    saved = sum(layout.read(before).instructions) - sum(layout.read(problem.totals(sizes)).instructions)
+    saved = sum(index.read(before).instructions) - sum(index.read(problem.totals(sizes)).instructions)
     return LockedGain(group, sizes[group.id], saved)

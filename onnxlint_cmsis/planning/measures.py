@@ -19,7 +19,7 @@ class Count(NamedTuple):
     """Known and open hazards of each target, which no policy lowers but none may raise."""
     instructions: tuple[int, ...] = ()
     """Of each target."""
-    blind: int = 0
+    unpriced: int = 0
     """Lanes added, and kernels entered, where no cost is known."""
     misses: int = 0
     """Routing conditions missed."""
@@ -29,7 +29,7 @@ class Count(NamedTuple):
     """Bytes of stored constants."""
 
 
-class Layout(NamedTuple):
+class MeasureIndex(NamedTuple):
     """Places of the measures for a number of targets."""
 
     targets: int
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
     def row(self, count: Count) -> Measures:
         """The measures in their places; a tuple left out is zeros."""
         zeros = (0,) * self.targets
-        rest = count.blind, count.misses, count.unaligned, count.bytes
+        rest = count.unpriced, count.misses, count.unaligned, count.bytes
         of_targets = (count.hazards or zeros, count.risks or zeros, count.instructions or zeros)
         return (*chain(*of_targets), *rest)
 
@@ -73,7 +73,7 @@ class Layout(NamedTuple):
         return range(2 * self.targets, 3 * self.targets)
 
     @property
-    def blind(self) -> int:
+    def unpriced(self) -> int:
         """Place of what no cost is known of."""
         return 3 * self.targets
 

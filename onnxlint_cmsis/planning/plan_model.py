@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.planning.decide import Decision, decide
+from onnxlint_cmsis.planning.decide import SizeDecision, decide
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import View
+from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.price import Prices
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Finding
 
 
-class Survey(NamedTuple):
+class ModelPlan(NamedTuple):
     """What is known of one model on some targets."""
 
-    view: View
+    view: PlanningInput
     """Layers and classes."""
     prices: Prices
     """Prices of its layers."""
     lanes: Lanes | None
     """Lanes of its classes; None where weights are not to be read."""
-    decision: Decision
+    decision: SizeDecision
     """Sizes to have."""
     options: FixOptions
     """What was asked for."""
@@ -35,9 +35,13 @@ class Survey(NamedTuple):
     """Findings on classes that stay as they are because nobody would see these."""
 
 
-def survey(
-    view: View, prices: Prices, options: FixOptions, refused: Mapping[int, str], disproved: Collection[Place] = ()
-) -> Survey:
+def plan_model(
+    view: PlanningInput,
+    prices: Prices,
+    options: FixOptions,
+    refused: Mapping[int, str],
+    disproved: Collection[Place] = (),
+) -> ModelPlan:
     """Look at a model and decide.
 
     `refused` names classes that must stay as they are; `disproved` are places that were seen to hold other values than
@@ -45,7 +49,7 @@ def survey(
     """
     lanes = view.model.lanes(disproved) if options.weights else None
     decision = decide(view, prices, options, live_counts(lanes, options), refused)
-    return Survey(view, prices, lanes, decision, options, dict(refused))
+    return ModelPlan(view, prices, lanes, decision, options, dict(refused))
 
 
 def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:

@@ -11,6 +11,9 @@ from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.operators.pairwise_operators import ADD, DIV, MAX, MIN, MUL, SUB
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.planning.channel_axes import Site, site_of
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Finding
@@ -18,19 +21,11 @@ from onnxlint_cmsis.types import Finding
 Fixable = Callable[[Finding], bool]
 """Whether a fix may act on a finding: its rule runs on the file and is fixable, and nobody has accepted it."""
 
-FREE = frozenset(
-    {
-        "Cast", "Constant", "DequantizeLinear", "Dropout", "Flatten", "Identity", "QuantizeLinear", "RequantShift",
-        "Reshape", "Shape", "Squeeze", "Unsqueeze",
-    }
-)  # fmt: skip
-"""Operators that only change how numbers are stored, or name the same bytes."""
-
-FREE_WITH_CONSTANT = frozenset({"Add", "Div", "Max", "Min", "Mul", "Sub"})
+FREE_WITH_CONSTANT = (ADD, DIV, MAX, MIN, MUL, SUB)
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
 
 
-class View(NamedTuple):
+class PlanningInput(NamedTuple):
     """One model on some targets."""
 
     model: ModelAnalysis
@@ -39,7 +34,7 @@ class View(NamedTuple):
     """Layers whose channel counts are axes of classes."""
     others: tuple[Layer, ...]
     """All other layers; their prices do not move."""
-    blind: dict[int, str]
+    unpriced: dict[int, str]
     """Class to the label of a node along it whose cost is not known."""
     fixable: Fixable
     """Which findings on layers count."""
@@ -60,15 +55,15 @@ class View(NamedTuple):
         return self.model.dimensions
 
 
-def view_of(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> View:
+def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> PlanningInput:
     """What planning sees of a model."""
     found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return View(model, sites, others, _blind(model, sites, prices), fixable)
+    return PlanningInput(model, sites, others, _unpriced(model, sites, prices), fixable)
 
 
-def _blind(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
+def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
     graph, lowered, dimensions = model.graph, model.lowered, model.dimensions
     priced = {
         site.layer.node.index: set(site.leaves)
@@ -80,7 +75,7 @@ def _blind(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dic
     foreign = {node.index for node, _ in lowered.foreign}
     found: dict[int, str] = {}
     for node in graph.nodes:
-        free = node.index in fused or (node.op_type == "Pad" and node.label in folded) or _free(graph, node)
+        free = node.index in fused or (operator_of(node) is PAD and node.label in folded) or _free(graph, node)
         if node.index in foreign or not free:
             for leaf in _leaves(node, graph, dimensions):
                 if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
@@ -90,15 +85,16 @@ def _blind(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dic
 
 def _free(graph: Graph, node: Node) -> bool:
     """Tell whether an operator costs nothing of its own."""
-    if node.op_type in FREE_WITH_CONSTANT:
+    operator = operator_of(node)
+    if operator in FREE_WITH_CONSTANT:
         return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)
-    return node.op_type in FREE
+    return operator.free
 
 
 def _dequantized(graph: Graph, name: str) -> bool:
     """Tell whether a tensor is a stored constant behind DequantizeLinear."""
     producer = graph.producers.get(name)
-    return producer is not None and producer.op_type == "DequantizeLinear" and producer.inputs[0] in graph.constants
+    return producer is not None and operator_of(producer).dequantizes and producer.inputs[0] in graph.constants
 
 
 def _leaves(node: Node, graph: Graph, dimensions: Dimensions) -> Iterator[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.actions import rules_of
-from onnxlint_cmsis.planning.measures import Count, Layout
+from onnxlint_cmsis.checks.registry import codes_of_policy
+from onnxlint_cmsis.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.planning.problem import Level
 
 REACH = 32
@@ -20,7 +20,7 @@ class Policy(NamedTuple):
     """Value of --fix-policy."""
     sizes: Callable[[int, int, int], range]
     """Candidate sizes of a class, from its present size, its live lanes and --align."""
-    objective: Callable[[Layout], tuple[Level, ...]]
+    objective: Callable[[MeasureIndex], tuple[Level, ...]]
     """Levels to minimise, in order."""
     traded: int
     """Level in which bytes are traded for it where the growth is bounded."""
@@ -34,19 +34,19 @@ class Policy(NamedTuple):
     @property
     def rules(self) -> tuple[str, ...]:
         """Codes of the rules that it acts on; one that does not run on a file changes nothing there."""
-        return rules_of(self.name)
+        return codes_of_policy(self.name)
 
 
-def _faster(layout: Layout) -> tuple[Level, ...]:
-    return (layout.level(hazards=1), layout.level(blind=1), layout.level(instructions=1), layout.level(bytes=1))
+def _faster(index: MeasureIndex) -> tuple[Level, ...]:
+    return (index.level(hazards=1), index.level(unpriced=1), index.level(instructions=1), index.level(bytes=1))
 
 
-def _route(layout: Layout) -> tuple[Level, ...]:
-    return (layout.level(hazards=1), layout.level(misses=1), layout.level(bytes=1))
+def _route(index: MeasureIndex) -> tuple[Level, ...]:
+    return (index.level(hazards=1), index.level(misses=1), index.level(bytes=1))
 
 
-def _align(layout: Layout) -> tuple[Level, ...]:
-    return (layout.level(hazards=1), layout.level(unaligned=1), layout.level(bytes=1))
+def _align(index: MeasureIndex) -> tuple[Level, ...]:
+    return (index.level(hazards=1), index.level(unaligned=1), index.level(bytes=1))
 
 
 def _upward_from_live(_have: int, live: int, _align: int) -> range:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.cmsis_nn.route_classes import alike
+from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
 from onnxlint_cmsis.planning.channel_axes import Channels, Numbers, Site
 from onnxlint_cmsis.types import KernelCall, Target
 
@@ -58,7 +58,7 @@ class Column(NamedTuple):
 
     routes: tuple[Route, ...]
     """What runs it somewhere. Buffer sizes are those of one of the channel counts."""
-    which: NDArray[np.intp]
+    which: Numbers
     """Place in `routes` for each of the channel counts."""
     instructions: Numbers
     """Predicted instructions, 0 where unknown."""
@@ -111,17 +111,31 @@ class Prices:
             return tuple(map(_alone, self.of(first)))
         key = first, site.layer.groups, inputs.tobytes(), outputs.tobytes()
         if key not in self._columns:
-            self._columns[key] = tuple(self._column(site, inputs, outputs, target) for target in self.targets)
+            self._columns[key] = self._made(site, inputs, outputs)
         return self._columns[key]
 
-    def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target) -> Column:
+    def _made(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
+        """A column for each target; targets that CMSIS-NN is built alike for share one."""
+        builds = {target[1:]: target for target in self.targets}
         calls = site.calls(inputs, outputs)
-        numbers = alike(calls, target) if np.all(_countable(calls)) else np.arange(inputs.size)
-        _, places, which = np.unique(numbers, return_index=True, return_inverse=True)
+        if np.all(_countable(calls)):
+            numbers = route_classes(calls, tuple(builds.values()))
+        else:
+            numbers = (np.arange(inputs.size),) * len(builds)
+        made = {
+            build: self._column(site, inputs, outputs, target, which)
+            for (build, target), which in zip(builds.items(), numbers, strict=True)
+        }
+        return tuple(made[target[1:]] for target in self.targets)
+
+    def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target, which: Numbers) -> Column:
+        """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
+        places = [int(np.argmax(which == number)) for number in range(int(which.max()) + 1)]
         routes = tuple(route(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
         found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.zeros(inputs.size, dtype=bool))
-        for same in _same_work(routes):
-            there = np.isin(which, same)
+        works = _same_work(routes)
+        for same in works:
+            there = np.isin(which, same) if len(works) > 1 else np.ones(inputs.size, dtype=bool)
             prediction = self._predicted(site.calls(inputs[there], outputs[there]), target, routes[same[0]])
             found.known[there] = prediction.known
             found.instructions[there] = np.where(prediction.known, np.rint(prediction.instructions), 0)
@@ -131,7 +145,7 @@ class Prices:
 def _alone(price: Price) -> Column:
     """The column of a single price."""
     known = price.instructions is not None
-    return Column((price.route,), np.zeros(1, np.intp), np.array([price.instructions or 0]), np.array([known]))
+    return Column((price.route,), np.zeros(1, np.int64), np.array([price.instructions or 0]), np.array([known]))
 
 
 def _countable(calls: KernelCall) -> bool:

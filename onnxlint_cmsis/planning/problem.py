@@ -63,7 +63,7 @@ class Factor:
         return self._cells[sizes]
 
 
-class Problem(NamedTuple):
+class SizeProblem(NamedTuple):
     """Variables and factors; what is sought is one candidate for each variable."""
 
     domains: dict[int, tuple[int, ...]]
@@ -99,7 +99,7 @@ def scores(levels: Sequence[Level], measures: Measures) -> tuple[int, ...]:
     return tuple(sum(weight * value for weight, value in zip(level, measures, strict=True)) for level in levels)
 
 
-def components(problem: Problem) -> list[Problem]:
+def components(problem: SizeProblem) -> list[SizeProblem]:
     """Parts of a problem that have no variable in common; a factor of no variable is in none."""
     leader = {variable: variable for variable in problem.domains}
 
@@ -111,9 +111,9 @@ def components(problem: Problem) -> list[Problem]:
     for factor in problem.factors:
         for variable in factor.scope:
             leader[lead(variable)] = lead(factor.scope[0])
-    parts: dict[int, Problem] = {}
+    parts: dict[int, SizeProblem] = {}
     for variable, candidates in problem.domains.items():
-        parts.setdefault(lead(variable), Problem({}, ())).domains[variable] = candidates
+        parts.setdefault(lead(variable), SizeProblem({}, ())).domains[variable] = candidates
     factors: dict[int, list[Factor]] = {}
     for factor in problem.factors:
         if factor.scope:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.planning.bucket_elimination import eliminate, order, tabulate
 from onnxlint_cmsis.planning.coordinate_descent import descend
-from onnxlint_cmsis.planning.problem import Level, Problem, Sizes, scores
+from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes, scores
 
 ATTEMPTS = 12
 """How often the exact search may double the weights of what went above its ceiling."""
 
 
-def solve(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:
+def solve(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:
     """Sizes with the least levels, in order, none of whose totals is above its ceiling.
 
     `ceilings` bounds totals by the number of the measure; the present sizes must keep them. Where tables can be made
@@ -30,13 +30,13 @@ def solve(problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int]
 
 
 def _exact(
-    problem: Problem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int
+    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int
 ) -> tuple[list[Sizes], bool]:
     """Sizes found by elimination that keep the ceilings, none or one, and whether a ceiling was met on the way."""
     found_order = order(problem)
     if found_order is None:
         return [], True
-    tables = [tabulate(factor, problem.domains) for factor in problem.factors]
+    tables = tabulate(problem)
     weighted = list(levels)
     for attempt in range(ATTEMPTS):
         sizes = eliminate(problem, tables, weighted, found_order)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
+from onnxlint_cmsis.operators.control_operators import IF
 from onnxlint_cmsis.proof.runtime import Array, Optimization, RuntimeSession
 from onnxlint_cmsis.results.proof_result import IfBranch
 
@@ -29,7 +31,7 @@ def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
             if one.SerializeToString(deterministic=True) == another.SerializeToString(deterministic=True):
                 continue
             name = node.name or node.output[0]
-            if node.op_type != "If":
+            if operator_of_proto(node) is not IF:
                 raise UnreachedError(f"the change is in the body of {name}")
             deeper = changed_inside(one, another)
             if deeper:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import UNKNOWN
 from onnxlint_cmsis.results.proof_result import Difference
 
 if TYPE_CHECKING:
@@ -17,10 +20,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-5
 """Largest difference of float outputs, as a share of their range."""
 
-UNIT = ("HardSigmoid", "Hardmax", "Sigmoid", "Softmax")
-"""Operators whose range is 0 to 1 whatever they are given."""
-MOVING = ("Concat", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
-"""Operators that hand elements on."""
+UNIT = (0.0, 1.0)
+"""Bounds that outputs are measured against whatever is seen of them."""
 
 
 class Spread:
@@ -100,10 +101,11 @@ def unit_outputs(model: ModelProto) -> frozenset[str]:
         pending, unit = [value.name], True
         while pending and unit:
             node = producers.get(pending.pop())
-            if node is not None and node.op_type in MOVING and not node.domain:
-                pending.extend(node.input if node.op_type == "Concat" else node.input[:1])
+            operator = UNKNOWN if node is None else operator_of_proto(node)
+            if node is not None and operator.moves:
+                pending.extend(node.input if operator.elements is Elements.JOINED else node.input[:1])
             else:
-                unit = node is not None and node.op_type in UNIT and not node.domain
+                unit = operator.bounds == UNIT
         if unit:
             found.add(value.name)
     return frozenset(found)

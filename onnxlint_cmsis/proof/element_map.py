@@ -11,6 +11,8 @@ import numpy.typing as npt
 from onnxlint_cmsis.algebra.axes import leaves, placement
 from onnxlint_cmsis.dims.bias import bias_slot
 from onnxlint_cmsis.operators.derived import derived_values
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""
 Mask = npt.NDArray[np.bool_]
-QUANTIZING = ("DynamicQuantizeLinear", "QuantizeLinear")
-"""Operators that make integers of what is computed in float."""
+QUANTIZING = (Elements.MEASURED, Elements.QUANTIZED)
+"""What operators make that turn real numbers into integers."""
 
 
 class Held(NamedTuple):
@@ -88,7 +90,7 @@ def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
 def _computed(graph: Graph) -> Iterator[str]:
     """Tensors of the main graph that run-time inputs decide by more than their shapes, but for its outputs."""
     known = derived_values(graph, sizes=True).union(graph.constants, graph.outputs, ("",))
-    integers = any(node.op_type in QUANTIZING for node in graph.nodes)
+    integers = any(operator_of(node).elements in QUANTIZING for node in graph.nodes)
     for node in graph.nodes:
         for name in () if node.graph else node.outputs:
             if name not in known and not (integers and graph.elem_type(name).startswith(("float", "bfloat"))):

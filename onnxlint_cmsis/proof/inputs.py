@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from onnxlint_cmsis.formats.onnx_graph.input_shapes import stated_size
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.types import InputShapes
 
 if TYPE_CHECKING:
@@ -17,8 +21,6 @@ Span = tuple[float, float]
 
 PLAIN = (-3.0, 3.0)
 """Span of float inputs that are not quantized; normal values in it have variance 1."""
-COMPARISONS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
-"""Operators by which a model may choose a branch."""
 
 
 class Input(NamedTuple):
@@ -56,7 +58,8 @@ def _symbols(values: list[ValueInfoProto], input_shapes: InputShapes) -> dict[tu
     for value in values:
         given = input_shapes.get(value.name, ())
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-            symbol = dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}[{axis}]"
+            stated = stated_size(dim)
+            symbol = (dim.dim_param or f"{value.name}[{axis}]") if stated is None else stated
             found[value.name, axis] = symbol
             size = given[axis] if axis < len(given) else None
             if size is not None:
@@ -89,7 +92,7 @@ def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
     for tensor in model.graph.initializer:
         yield tensor.name, tensor
     for node in model.graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
+        if operator_of_proto(node) is CONSTANT and node.attribute and node.attribute[0].HasField("t"):
             yield node.output[0], node.attribute[0].t
 
 
@@ -107,7 +110,7 @@ def _span(model: ModelProto, name: str, dtype: np.dtype[Any], constants: dict[st
 def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Span | None:
     """Span that a QuantizeLinear with constant numbers can tell apart."""
     for node in model.graph.node:
-        if node.op_type != "QuantizeLinear" or node.input[0] != name or len(node.input) < 3:
+        if not operator_of_proto(node).quantizes or node.input[0] != name or len(node.input) < 3:
             continue
         scale, zero = (_numbers(constants.get(one)) for one in node.input[1:3])
         if (
@@ -124,7 +127,7 @@ def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) 
 
 def _compared(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Iterator[float]:
     for node in model.graph.node:
-        if node.op_type in COMPARISONS and name in node.input:
+        if operator_of_proto(node).elements is Elements.COMPARED and name in node.input:
             other = _numbers(constants.get(node.input[1 - list(node.input).index(name)]))
             if other is not None and other.size == 1:
                 yield other.reshape(-1)[0].item()

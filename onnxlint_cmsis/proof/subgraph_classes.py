@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.control_operators import IF
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.results.proof_result import IfBranch
 from onnxlint_cmsis.types import Freedom
 
@@ -37,7 +39,7 @@ def branches_of(graph: Graph, group: DimensionClass) -> frozenset[IfBranch]:
     return frozenset(
         IfBranch(chain[-1].node.name or chain[-1].node.outputs[0], chain[-1].node.inputs[0], _wanted(chain[-1]))
         for chain in chains
-        if chain[-1].node.is_op("If")
+        if operator_of(chain[-1].node) is IF
     )
 
 
@@ -73,7 +75,7 @@ def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
 def _reason(chain: tuple[Holder, ...]) -> str:
     """Why what is inside these subgraphs cannot be proven; empty where it can."""
     for node, attribute in chain:
-        if not node.is_op("If"):
+        if operator_of(node) is not IF:
             return f"a change in the {attribute} of {node.label} cannot be proven: whether that is run is not known"
     if len(chain) > 1:
         outer = chain[-1].node.label

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes
 from onnxlint_cmsis.proof.branches import UnreachedError, changed_branches, unreached, with_outputs
 from onnxlint_cmsis.proof.element_map import QUANTIZING, ElementMap
@@ -132,7 +133,7 @@ def _outputs(runner: Runner, new: bytes, count: int) -> Proof:
 def _levels(model: ModelProto) -> list[Optimization]:
     """Levels that say something: optimisers that change what is computed look for DequantizeLinear."""
     found = [Optimization.DEFAULT] if _quantizes_floats(model) else [Optimization.DEFAULT, Optimization.NONE]
-    dequantizes = any(node.op_type == "DequantizeLinear" for node in all_nodes(model))
+    dequantizes = any(operator_of_proto(node).dequantizes for node in all_nodes(model))
     return [*found, Optimization.SHIPPED] if dequantizes else found
 
 

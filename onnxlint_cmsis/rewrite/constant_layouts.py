@@ -139,10 +139,11 @@ def _zero_points(uses: Uses, chosen: Fill, kept: Kept) -> Places | None:
 def _places(axis: Axis, kept: Kept) -> Places | None:
     if not any(leaf in kept for leaf in leaves(axis)):
         return None
-    if axis.size is None:
-        raise NotAppliedError("a constant has an axis of symbolic size")
-    places = placement(axis, kept)
-    return None if places == tuple(range(axis.size)) else places
+    try:
+        places = placement(axis, kept)
+    except ValueError as reason:  # a size is symbolic
+        raise NotAppliedError(f"an axis of a constant cannot be followed: {reason}") from reason
+    return None if places == tuple(range(axis.size or 0)) else places
 
 
 def _slot(uses: Uses, reader: int) -> BiasSlot:

@@ -11,6 +11,8 @@ from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES, elem_name
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_names
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.quantization_operators import DEQUANTIZE_LINEAR
 from onnxlint_cmsis.rewrite.build import StoredElements
 from onnxlint_cmsis.rewrite.node_places import Home, NodePlace
 
@@ -80,7 +82,7 @@ class Store:
         from onnx import helper
 
         made = self.fresh(f"{values}_real")
-        node = helper.make_node("DequantizeLinear", [values, scales], [made], made, domain=domain, axis=axis)
+        node = helper.make_node(DEQUANTIZE_LINEAR.name, [values, scales], [made], made, domain=domain, axis=axis)
         place = next(index for index, one in enumerate(site.scope.graph.node) if one is site.node)
         self._insert(site.scope.graph, place, node)
         return made
@@ -107,6 +109,6 @@ def set_number(node: NodeProto, name: str, element: int, value: int) -> None:
 def _constant(tensor: TensorProto) -> NodeProto:
     from onnx import helper
 
-    node: NodeProto = helper.make_node("Constant", [], [tensor.name], value=tensor)
+    node: NodeProto = helper.make_node(CONSTANT.name, [], [tensor.name], value=tensor)
     node.attribute[0].t.ClearField("name")
     return node

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.rewrite.uses import Use
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class GraphScope:
         self.parent = parent
         self.homes = {tensor.name: Home(graph, tensor, None) for tensor in graph.initializer}
         for node in graph.node:
-            if node.op_type == "Constant" and not domain_of(node.domain) and len(node.attribute) == 1:
+            if operator_of_proto(node) is CONSTANT and len(node.attribute) == 1:
                 home = Home(graph, _tensor(node.attribute[0]), node.attribute[0])
                 if home.shape() is not None:
                     self.homes[node.output[0]] = home

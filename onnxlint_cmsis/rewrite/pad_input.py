@@ -10,6 +10,8 @@ import numpy as np
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_names
+from onnxlint_cmsis.operators.convolution_operators import CONV
+from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.resize import apply
 from onnxlint_cmsis.types import Freedom
@@ -63,7 +65,7 @@ def _insert_copier(model: ModelProto, pad: InputPad) -> str:
         node.input[:] = [made if name == pad.tensor else name for name in node.input]
     unit = np.eye(pad.channels, dtype=np.float32).reshape(pad.channels, -1, *[1] * (pad.rank - 2))
     model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{made}/unit")))
-    copier = helper.make_node("Conv", [pad.tensor, model.graph.initializer[-1].name], [made], f"{made}/copy")
+    copier = helper.make_node(CONV.name, [pad.tensor, model.graph.initializer[-1].name], [made], f"{made}/copy")
     model.graph.node.insert(_place(model, pad.tensor), copier)
     return made
 
@@ -98,7 +100,7 @@ def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
         for node in model.graph.node:
             node.input[:] = [pad.tensor if name == copier else name for name in node.input]
     place = next(place for place, node in enumerate(model.graph.node) if padded in node.input)
-    model.graph.node.insert(place, helper.make_node("Pad", inputs, [padded], _unused(model, f"{padded}/pad")))
+    model.graph.node.insert(place, helper.make_node(PAD.name, inputs, [padded], _unused(model, f"{padded}/pad")))
 
 
 def _drop(model: ModelProto, copier: str) -> None:

@@ -11,6 +11,7 @@ from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite import stated_shapes
 from onnxlint_cmsis.rewrite.build import StoredElements, built, placed
@@ -124,7 +125,7 @@ def _moved(vector: Codes, bias: NewBias, filler: Codes) -> Codes:
 def _domain_of_weights(uses: Uses, key: str) -> str:
     """Domain of the DequantizeLinear that makes a layer's weights real."""
     producer = uses.graph.producers[key]
-    while producer.op_type != "DequantizeLinear":
+    while not operator_of(producer).dequantizes:
         producer = uses.graph.producers[producer.inputs[0]]
     return producer.domain
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import SizeName
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Kept
 from onnxlint_cmsis.rewrite.uses import Use, Uses
@@ -75,7 +76,7 @@ def _origin(uses: Uses, name: SizeName) -> str:
     key = name.tensor
     while key and not uses.stored(key):
         producer = uses.graph.producers.get(key)
-        key = producer.inputs[0] if producer is not None and producer.is_op("Identity") else ""
+        key = producer.inputs[0] if producer is not None and operator_of(producer).elements is Elements.SAME else ""
     return key
 
 

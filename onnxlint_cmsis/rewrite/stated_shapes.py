@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.formats.onnx_graph.input_shapes import stated_size
 from onnxlint_cmsis.planning.lane_plan import Kept
 from onnxlint_cmsis.rewrite.node_places import GraphScope, NodePlaces
 
@@ -48,7 +49,7 @@ def _follow(
 
 def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]) -> bool:
     new = resized(axis, sizes)
-    if new is None or (dim.HasField("dim_value") and dim.dim_value != axis.size):
+    if new is None or stated_size(dim) not in (None, axis.size):
         return False
     if dim.HasField("dim_value") or dim.HasField("dim_param"):
         dim.dim_value = new

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis import __version__, engine
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli import chosen, main
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import FakeEngine
 
@@ -140,7 +140,7 @@ def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch
 
 
 def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
-    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command.explanation", lambda _rule: 1 / 0)
+    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command._page", lambda _rule: 1 / 0)
     code, _, err = lint(capsys, "rule", "CNN102", "-v")
     assert code == 2
     assert "Traceback" in err
@@ -293,6 +293,40 @@ def test_every_command_has_help(capsys):
         assert out.startswith("usage: onnxlint-cmsis")
 
 
+@pytest.mark.parametrize(
+    ("argv", "command", "rest"),
+    [
+        ("layers m.onnx", "layers", "m.onnx"),
+        ("--isolated layers m.onnx", "layers", "--isolated m.onnx"),
+        ("--target cortex-m4 -v layers m.onnx", "layers", "--target cortex-m4 -v m.onnx"),
+        ("--target=cortex-m4 layers m.onnx", "layers", "--target=cortex-m4 m.onnx"),
+        ("--isolated lint layers", "lint", "--isolated layers"),
+        ("--release 7.0.0 --wrapper convolve_s8 route", "route", "--release 7.0.0 --wrapper convolve_s8"),
+        ("--all rule", "rule", "--all"),
+        ("--help cost", "cost", "--help"),
+        ("-v config-schema", "config-schema", "-v"),
+        ("--fail-on error layers m.onnx", "layers", "--fail-on error m.onnx"),
+        ("--output-file layers m.onnx", "lint", "--output-file layers m.onnx"),
+        ("--baseline layers lint m.onnx", "lint", "--baseline layers m.onnx"),
+        ("--config layers layers m.onnx", "layers", "--config layers m.onnx"),
+        ("--exclude route m.onnx", "lint", "--exclude route m.onnx"),
+        ("m.onnx layers", "lint", "m.onnx layers"),
+        ("- layers", "lint", "- layers"),
+        ("-- layers", "lint", "-- layers"),
+        ("--isolated ./layers", "lint", "--isolated ./layers"),
+        ("", "lint", ""),
+    ],
+)
+def test_the_command_is_the_first_word_that_is_no_option_and_no_value_of_one(argv, command, rest):
+    assert chosen(argv.split()) == (command, rest.split())
+
+
+def test_options_before_a_command_are_its_options(capsys):
+    assert lint(capsys, "--all", "rule") == lint(capsys, "rule", "--all")
+    code, _, err = lint(capsys, "--exit-zero", "layers", "miss.onnx")
+    assert (code, err) == (2, "onnxlint-cmsis: error: unrecognized arguments: --exit-zero\n")
+
+
 def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(
@@ -348,7 +382,7 @@ def test_rule_explains_and_lists(capsys):
     assert code == 0
     assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     assert rules["version"] == 1
     assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in RULES]

@@ -16,6 +16,7 @@ import pytest
 import example_models as models
 from support import paths
 from support.firmware_runs import broken_library, check, needs_firmware, running
+from support.signals import heeding, ignoring
 
 pytestmark = needs_firmware
 
@@ -37,7 +38,7 @@ def test_nothing_is_left_running_after_a_signal(name: str, tmp_path: Path) -> No
     process = subprocess.Popen(
         [sys.executable, "-m", "firmware_check", one_layer(tmp_path), "--cmsis-nn", str(library)],
         cwd=paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeding,
     )  # fmt: skip
     assert waited(lambda: bool(emulators(tmp_path)))
     process.send_signal(getattr(signal, name))
@@ -47,6 +48,23 @@ def test_nothing_is_left_running_after_a_signal(name: str, tmp_path: Path) -> No
         assert process.returncode == 2
         assert said == f"firmware_check: ended by {name}\n"
         assert not list(tmp_path.glob("firmware_check-*"))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="lists processes through /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
+def test_a_signal_that_is_ignored_at_the_start_ends_no_run(name: str, tmp_path: Path) -> None:
+    """As `nohup` and shells without job control start a program."""
+    number = getattr(signal, name)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "firmware_check", one_layer(tmp_path), "--target", "cortex-m4"],
+        cwd=paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=ignoring(number),
+    )  # fmt: skip
+    while process.poll() is None:
+        process.send_signal(number)
+        time.sleep(0.02)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="lists processes through /proc")
@@ -66,7 +84,7 @@ def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -
     process = subprocess.Popen(
         [sys.executable, "scripts/mnist_firmware.py", model, *files, "--images", "20", "--cmsis-nn", str(library)],
         cwd=paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": str(folder)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeding,
     )  # fmt: skip
     assert waited(lambda: bool(emulators(folder)))
     process.send_signal(getattr(signal, name))

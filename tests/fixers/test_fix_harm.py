@@ -19,6 +19,7 @@ from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run
 from support.fixable_models import const, head, wide_stem
+from support.signals import heeding, ignoring
 
 ROOT = paths.ROOT
 
@@ -66,9 +67,8 @@ def test_a_model_and_a_link_to_it_are_fixed_once(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as on POSIX")
-@pytest.mark.parametrize(("jobs", "stop"), [("2", "SIGTERM"), ("1", "SIGTERM"), ("1", "SIGINT"), ("2", "SIGKILL")])
-def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path, jobs, stop):
+def slow_models(folder, count):
+    """Files that take some time to fix."""
     build = Builder()
     value = build.input("x", 1, 4, 32, 32)
     columns = 4
@@ -76,14 +76,45 @@ def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path, jobs, s
         value = build.op("Relu", build.op("Conv", value, const(build, rows, columns, 3, 3), pads=[1] * 4))
         columns = rows
     data = build.model(build.op("Conv", value, const(build, 2, columns, 1, 1))).SerializeToString()
-    files = [tmp_path / f"m{number}.onnx" for number in range(16)]
+    files = [folder / f"m{number}.onnx" for number in range(count)]
     for file in files:
         file.write_bytes(data)
-    argv = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", "--jobs", jobs, "."]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "onnxlint_cmsis", *argv], cwd=tmp_path, stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
+    return files
+
+
+def started(folder, *argv, preexec_fn):
+    """The program as it begins to fix every model of a folder, in a session of its own."""
+    options = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", *argv, "."]
+    return subprocess.Popen(
+        [sys.executable, "-m", "onnxlint_cmsis", *options], cwd=folder, stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True, preexec_fn=preexec_fn,
     )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as on POSIX")
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGHUP"])
+def test_a_signal_that_is_ignored_at_the_start_ends_no_fixing(tmp_path, stop):
+    """As `nohup` and shells without job control start a program."""
+    files = slow_models(tmp_path, 3)
+    data = files[0].read_bytes()
+    number = signal.Signals[stop]
+    process = started(tmp_path, "--jobs", "2", preexec_fn=ignoring(number))
+    try:
+        while process.poll() is None:
+            os.killpg(process.pid, number)
+            time.sleep(0.02)
+    finally:
+        process.kill()
+    assert process.wait(30) in (0, 1)
+    assert all(file.read_bytes() != data for file in files)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals as on POSIX")
+@pytest.mark.parametrize(("jobs", "stop"), [("2", "SIGTERM"), ("1", "SIGTERM"), ("1", "SIGINT"), ("2", "SIGKILL")])
+def test_a_stopped_run_leaves_no_worker_that_goes_on_rewriting(tmp_path, jobs, stop):
+    files = slow_models(tmp_path, 16)
+    data = files[0].read_bytes()
+    process = started(tmp_path, "--jobs", jobs, preexec_fn=heeding)
     try:
         while all(file.read_bytes() == data for file in files):
             assert process.poll() is None

@@ -14,6 +14,7 @@ import pytest
 
 from onnxlint_cmsis import atomic
 from onnxlint_cmsis.fixers.write import replace_file
+from support.signals import heeding, ignoring
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_what_is_read_back_has_to_be_what_was_written(model: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("number", atomic.DEADLY)
-def test_a_signal_while_the_file_is_written_leaves_the_old_bytes(model: Path, number: int) -> None:
+def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ignored(model: Path, number: int) -> None:
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
@@ -130,9 +131,13 @@ def test_a_signal_while_the_file_is_written_leaves_the_old_bytes(model: Path, nu
         "    os.kill(os.getpid(), int(sys.argv[2]))\n"
         "write_bytes(Path(sys.argv[1]), b'new', check=check)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(model), str(int(number))], capture_output=True, check=False)
+    argv = [sys.executable, "-c", code, str(model), str(int(number))]
+    done = subprocess.run(argv, capture_output=True, check=False, preexec_fn=heeding)
     assert done.returncode == -number or (number == signal.SIGINT and b"KeyboardInterrupt" in done.stderr)
     assert alone(model, b"old")
+    done = subprocess.run(argv, capture_output=True, check=False, preexec_fn=ignoring(number))
+    assert done.returncode == 0, done.stderr
+    assert alone(model, b"new")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM") or os.name == "nt", reason="this system has no POSIX signals")
@@ -146,7 +151,8 @@ def test_a_process_that_is_ended_at_any_time_leaves_one_whole_file(model: Path) 
         "    replace_file(sys.argv[1], b'o' * 100_000)\n"
     )
     for round_ in range(10):
-        process = subprocess.Popen([sys.executable, "-c", code, str(model)], stdout=subprocess.PIPE)
+        argv = [sys.executable, "-c", code, str(model)]
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, preexec_fn=heeding)
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(0.003 * round_)

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.formats.onnx_graph.load import MAX_VALUES
+from onnxlint_cmsis.graph.model import MAX_VALUES
 from support.read_models import model, node_at, read, tensor, texts, value
 
 BOOL = TensorProto.BOOL

@@ -312,6 +312,24 @@ def qlinear_conv(scale=1.0, zero=0, zero_type=np.int8):
     return [node], [value("x", [1, 4, 8, 8], INT8)], numbers
 
 
+def test_fused_operators_are_held_to_the_rules_of_what_they_stand_for():
+    weights = tensor("w", np.ones((5, 6), np.float32))
+    gemm = helper.make_node("FusedGemm", ["m", "w"], ["y"], domain="com.microsoft", name="n")
+    assert "multiplies [2, 4] by [5, 6]" in one([gemm], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)])
+    matmul = helper.make_node("FusedMatMul", ["m", "w"], ["y"], domain="com.microsoft", name="n", transB=1)
+    assert "multiplies [2, 4] by [6, 5]" in one(
+        [matmul], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]
+    )
+
+
+def test_zero_points_of_integer_layers_have_their_values_type():
+    numbers = [tensor("w", np.ones((8, 4, 3, 3), np.int8)), tensor("z", np.array(0, np.int8))]
+    node = helper.make_node("ConvInteger", ["x", "w", "z"], ["y"], name="n")
+    assert "allowed is the values' own type, uint8" in one(
+        [node], [value("x", [1, 4, 8, 8], TensorProto.UINT8)], numbers
+    )
+
+
 def test_one_zero_point_for_many_scales():
     nodes, inputs, numbers = qlinear_conv()
     assert texts(read(model(nodes, inputs, [value("y", None)], numbers))) == []

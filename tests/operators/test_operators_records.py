@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
+from onnxlint_cmsis.operators.curve_operators import CURVES
 from onnxlint_cmsis.operators.facets import Elements, NotFollowed
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.registry import OPERATORS, UNKNOWN, operator_named
@@ -50,3 +55,15 @@ def test_an_unknown_operator_has_a_record_that_declines() -> None:
     assert record.elements is Elements.COMPUTED
     assert not record.free
     assert not record.moves
+
+
+@pytest.mark.parametrize("name", sorted(one.name for one in CURVES if one.zero and onnx.defs.has(one.name)))
+def test_what_keeps_zeros_makes_zeros_of_zeros(name: str) -> None:
+    node = helper.make_node(name, ["x"], ["y"], **({"to": TensorProto.FLOAT16} if name == "Cast" else {}))
+    held = ["x", "like"] if name == "CastLike" else ["x"]
+    node.input[:] = held
+    inputs = [helper.make_tensor_value_info(one, TensorProto.FLOAT, [2]) for one in held]
+    output = helper.make_value_info("y", onnx.TypeProto())
+    model = helper.make_model(helper.make_graph([node], "one", inputs, [output]))
+    made = ReferenceEvaluator(model).run(None, dict.fromkeys(held, np.zeros(2, np.float32)))[0]
+    assert not np.asarray(made).any()

@@ -14,7 +14,7 @@ from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.planning.decide import decide
 from onnxlint_cmsis.planning.locked import locked_gains
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import view_of
+from onnxlint_cmsis.planning.planning_input import planning_input
 from onnxlint_cmsis.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Dims
@@ -49,7 +49,7 @@ def predictions(cost, calls, target):
 def looked_at(build, *outputs, cost=blocks, targets=(M4,)):
     graph = build.graph(*outputs)
     prices = Prices(tuple(targets), lambda call, target, _route: predictions(cost, call, target))
-    return view_of(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
+    return planning_input(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
 
 
 def decided(build, *outputs, cost=blocks, targets=(M4,), live=None, refused=None, **options):
@@ -129,7 +129,7 @@ def test_a_class_along_a_node_of_unknown_cost_shrinks_but_never_grows():
     value = build.conv(build.input("x", 1, 8, 8, 8), 8, 7, name="conv0")
     out = build.conv(build.op("Sigmoid", value), 7, 32, name="conv1")
     view, prices = looked_at(build, out)
-    (leaf,) = view.blind
+    (leaf,) = view.unpriced
     assert decide(view, prices, FixOptions(), {}, {}).sizes == {}
     assert decide(view, prices, FixOptions(), {leaf: 4}, {}).sizes == {leaf: 4}
 

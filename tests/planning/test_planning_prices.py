@@ -15,11 +15,11 @@ from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.planning.decide import decide
-from onnxlint_cmsis.planning.factors import factors_of, no_misses
+from onnxlint_cmsis.planning.factors import factors_of
 from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import view_of
+from onnxlint_cmsis.planning.planning_input import planning_input
 from onnxlint_cmsis.planning.price import LARGEST, Prices
-from onnxlint_cmsis.planning.problem import Problem
+from onnxlint_cmsis.planning.problem import SizeProblem
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
@@ -30,7 +30,7 @@ TARGETS = tuple(parse_target(name, "7.0.0", "gcc") for name in ("cortex-m0", "co
 
 def seen(graph, targets=TARGETS):
     prices = Prices(targets, predicted)
-    return view_of(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
+    return planning_input(ModelAnalysis("test", AnalysisSettings(prices.targets), graph=graph), prices), prices
 
 
 def way(taken):
@@ -99,8 +99,8 @@ def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
     reader = view.sites[-1]
     domains = dict.fromkeys(leaves(reader.inputs), (3, 4, 5))
     (factor,) = (
-        one for one in factors_of(view, prices, domains, 4, no_misses) if len(one.scope) == 2 and one.measure((3, 5))[2]
+        one for one in factors_of(view, prices, domains, 4, None) if len(one.scope) == 2 and one.measure((3, 5))[2]
     )
-    sizes = Problem(domains, (factor,))
+    sizes = SizeProblem(domains, (factor,))
     assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))
     assert sizes.totals(sizes.present)[2] == prices.at(reader, (6, 6))[0].instructions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.planning import bucket_elimination as elimination
 from onnxlint_cmsis.planning.coordinate_descent import descend
-from onnxlint_cmsis.planning.problem import Factor, Problem, components, scores
+from onnxlint_cmsis.planning.problem import Factor, SizeProblem, components, scores
 from onnxlint_cmsis.planning.solve import solve
 
 LEVELS = ((1, 0, 0), (0, 1, 1))
@@ -38,7 +38,7 @@ def problems(draw):
         cells = product(*(domains[variable] for variable in scope))
         numbers = st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20))
         factors.append(factor(domains, scope, {cell: draw(numbers) for cell in cells}))
-    return Problem(domains, tuple(factors))
+    return SizeProblem(domains, tuple(factors))
 
 
 def everything(problem):
@@ -92,20 +92,20 @@ def test_components_share_nothing_and_add_up(problem):
 def test_equals_stay_as_they_are():
     domains = {0: (7, 8)}
     same = factor(domains, (0,), {(7,): (0, 5, 0), (8,): (0, 5, 0)})
-    assert solve(Problem(domains, (same,)), LEVELS, {}) == {0: 7}
+    assert solve(SizeProblem(domains, (same,)), LEVELS, {}) == {0: 7}
 
 
 def test_a_ceiling_that_the_minimum_breaks_sends_the_search_elsewhere():
     table = {(4,): (0, 10, 10), (5,): (0, 1, 12), (6,): (0, 9, 9)}
     domains = {0: (4, 5, 6)}
-    assert solve(Problem(domains, (factor(domains, (0,), table),)), LEVELS, {1: 10, 2: 10}) == {0: 6}
+    assert solve(SizeProblem(domains, (factor(domains, (0,), table),)), LEVELS, {1: 10, 2: 10}) == {0: 6}
 
 
 def test_a_problem_too_large_for_tables_is_descended(monkeypatch):
     monkeypatch.setattr(elimination, "MAX_CELLS", 3)
     table = {(a, b): (0, (a - 3) ** 2 + (b - 3) ** 2, 0) for a in range(5) for b in range(5)}
     domains = {0: tuple(range(5)), 1: tuple(range(5))}
-    problem = Problem(domains, (factor(domains, (0, 1), table),))
+    problem = SizeProblem(domains, (factor(domains, (0, 1), table),))
     assert elimination.order(problem) is None
     assert solve(problem, LEVELS, {}) == {0: 3, 1: 3}
 
@@ -117,7 +117,7 @@ def test_a_long_chain_is_exact(length):
     pair = {(a, b): (abs(a - b), 0, 0) for a in range(6) for b in range(6)}
     last = {(size,): (0, abs(size - 3), 0) for size in range(6)}
     factors = [factor(domains, (one, one + 1), pair) for one in range(length - 1)]
-    found = solve(Problem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
+    found = solve(SizeProblem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
     assert set(found.values()) == {3}
 
 

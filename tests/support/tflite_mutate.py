@@ -1,4 +1,4 @@
-"""Damage `.tflite` files at random and read them: `python tflite_mutate.py FOLDER SEED COUNT`.
+"""Damage `.tflite` files at random, make Graphs of them and run them: `tflite_mutate.py FOLDER SEED COUNT`.
 
 Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
 """
@@ -12,10 +12,23 @@ import struct
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
+
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from sample_tflm import describe
+from support.tflite_writer import restore, write
 
+BUILDS = (
+    TflmBuild(parse_target("cortex-m55", "main")),
+    TflmBuild(parse_target("cortex-m4", "7.0.0"), optimized_for="SIZE", checks=False),
+)
 ADDRESS_SPACE = 2_500_000_000
 EXTREMES = (0, 1, 4, 127, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1)
 
@@ -40,10 +53,44 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return bytes(copy)
 
 
+def leaves(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Every number and name in a nest of dicts and lists, as its holder and key."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, dict | list):
+            leaves(inner, found)
+        else:
+            found.append((value, key))
+    return found
+
+
+def twist(described: dict[str, Any], chance: random.Random) -> bytes | None:
+    """A sound file that says something odd: sizes, indices, options, types; None where it cannot be written."""
+    copy = json.loads(json.dumps(described))
+    places = leaves(copy["subgraphs"], [])
+    for _ in range(chance.randrange(1, 4)):
+        holder, key = chance.choice(places)
+        if isinstance(holder[key], str):
+            holder[key] = chance.choice(("INT8", "INT16", "INT4", "FLOAT32", "INT32", "SAME", "VALID", "RELU"))
+        else:
+            holder[key] = chance.choice((-1, 0, 1, 2, 3, 5, 8, 127, 2**15, 2**31 - 1, holder[key]))
+    if chance.random() < 0.3:
+        holder, key = chance.choice(places)
+        if isinstance(holder, list):
+            del holder[key % max(len(holder), 1) :]
+    try:
+        return write(restore(copy))
+    except (struct.error, ValueError, TypeError, AttributeError, OverflowError, LookupError):
+        return None
+
+
 def outcome(data: bytes) -> str:
     """`read`, `refused`, or the traceback of what should not have happened."""
     try:
-        read_tflite("mutated.tflite", data)
+        model = read_tflite("mutated.tflite", data)
+        for value in to_graph(model).constants.values():
+            value.values()
+        for build in BUILDS:
+            interpret(model, build)
     except ModelError as error:
         return "refused" if error.message and "\n" not in error.message else f"message: {error.message}"
     except Exception:
@@ -55,11 +102,14 @@ def main(folder: str, seed: str, count: str) -> None:
     """Mutate the smaller files of a folder in turn."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     models = [path.read_bytes() for path in sorted(Path(folder).glob("*.tflite"))]
+    described = [describe(read_tflite("original.tflite", data)) for data in models]
     chance = random.Random(int(seed))
     found = {"read": 0, "refused": 0}
     errors: list[str] = []
     for number in range(int(count)):
-        kind = outcome(mutate(models[number % len(models)], chance))
+        which = number % len(models)
+        twisted = twist(described[which], chance) if chance.random() < 0.5 else None
+        kind = outcome(twisted or mutate(models[which], chance))
         if kind in found:
             found[kind] += 1
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
-from onnxlint_cmsis.runtimes.tflm.interpret import TflmReport
+from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 
 STOPPED = {"abort": "halt", "timeout": "halt"}
 """Ways in which a failing check shows under the emulator."""
@@ -16,7 +16,8 @@ def build_of(row: dict[str, Any]) -> TflmBuild:
     """The build that made a row; CMSIS-NN 4ab83cc3 is answered for by `main`."""
     release = "7.0.0" if row["cmsis_nn"] == "v7.0.0" else "main"
     target = parse_target(row["cpu"], release)
-    return TflmBuild(target, optimized_for=row["optimized_for"], checks=row["build"] == "default")
+    own = row["cmsis_nn"] != "v7.0.0"
+    return TflmBuild(target, optimized_for=row["optimized_for"], checks=row["build"] == "default", own_library=own)
 
 
 def once(message: str) -> str:

@@ -30,7 +30,7 @@ def cost(call: KernelCall, target: Target) -> int | None:
     returns an error, and kernels or ways through them that were not measured: grouped convolutions, dilated depthwise
     layers outside arm_depthwise_conv_s8_opt, transposed convolutions, fully connected layers with scales per channel,
     pooling of several images, average pooling with padding on scalar, several images or rows that are so small that
-    it matters what runs once for each and what once for all. Sizes beyond the measured ones only make
+    it matters what runs once for each and what once for all. LoopSizes beyond the measured ones only make
     measured loops run more often, so they are predicted.
     """
     return cost_of_route(call, target, route(call, target))

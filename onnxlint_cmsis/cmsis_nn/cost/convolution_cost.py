@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.matmul import core_4x_s8, kernel_s8_s16, mat_mult_s8, nt_t_s8, single_column
 from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, add
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
 
 
-def convolve_1x1_s8_fast(sizes: Sizes, isa: Isa) -> Counts:
+def convolve_1x1_s8_fast(sizes: LoopSizes, isa: Isa) -> Counts:
     """One product over all pixels."""
     rows = sizes.n * sizes.in_h * sizes.in_w
     return {"convolve_1x1_s8_fast": 1, **nt_t_s8(isa, 1, rows, sizes.in_c, sizes.out_c)}
 
 
-def convolve_1x1_s8(sizes: Sizes, isa: Isa) -> Counts:
+def convolve_1x1_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """One product for each output row."""
     return {"convolve_1x1_s8": 1, **nt_t_s8(isa, sizes.n * sizes.out_h, sizes.out_w, sizes.in_c, sizes.out_c)}
 
 
-def convolve_s8(sizes: Sizes, isa: Isa) -> Counts:
+def convolve_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """Columns of windows, two at a time (four on MVE), each group multiplied by all filters."""
     counts = {"convolve_s8": 1, **_im2col(sizes)}
     inside = sizes.plane.inside
@@ -38,7 +38,7 @@ def convolve_s8(sizes: Sizes, isa: Isa) -> Counts:
     return counts
 
 
-def convolve_s8_widening_taps(sizes: Sizes, isa: Isa) -> Counts:
+def convolve_s8_widening_taps(sizes: LoopSizes, isa: Isa) -> Counts:
     """Scalar and dsp in 4.0.0: every tap is widened on its way into the column."""
     counts = {"convolve_s8": 1, **_im2col(sizes)}
     outside = sizes.pixels * sizes.taps - sizes.plane.inside
@@ -49,7 +49,7 @@ def convolve_s8_widening_taps(sizes: Sizes, isa: Isa) -> Counts:
     return counts
 
 
-def convolve_s8_core_4x(sizes: Sizes, isa: Isa) -> Counts:
+def convolve_s8_core_4x(sizes: LoopSizes, isa: Isa) -> Counts:
     """MVE in 4.0.0: groups of four pixels by one function, or by another where a tap falls in the padding.
 
     Taps in the padding are filled by the C library there, not by arm_memset_s8.
@@ -65,7 +65,7 @@ def convolve_s8_core_4x(sizes: Sizes, isa: Isa) -> Counts:
     return counts
 
 
-def _im2col(sizes: Sizes) -> Counts:
+def _im2col(sizes: LoopSizes) -> Counts:
     """The loops around the copies of the taps."""
     plane, images = sizes.plane, sizes.n
     return {
@@ -80,7 +80,7 @@ def _im2col(sizes: Sizes) -> Counts:
     }
 
 
-def _columns_by_two(counts: Counts, sizes: Sizes, isa: Isa) -> None:
+def _columns_by_two(counts: Counts, sizes: LoopSizes, isa: Isa) -> None:
     pairs, odd = divmod(sizes.pixels, 2)
     add(counts, kernel_s8_s16(isa, sizes.n * pairs, sizes.depth, sizes.out_c))
     add(counts, single_column(isa, sizes.n * odd, sizes.depth, sizes.out_c))

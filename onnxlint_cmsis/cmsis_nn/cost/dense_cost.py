@@ -6,7 +6,7 @@ Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and NNSupportFunctions
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, by_rest
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, by_rest
 from onnxlint_cmsis.types import Isa
 
 OUTPUTS = {Isa.SCALAR: 3, Isa.DSP: 2, Isa.MVE: 4}
@@ -16,17 +16,17 @@ UNROLLED = 8
 """Turns that gcc joins in the loop over the depth on dsp (`unroll-loops` in arm_nn_vec_mat_mult_t_s8.c)."""
 
 
-def fully_connected_s8(sizes: Sizes, isa: Isa) -> Counts:
+def fully_connected_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """One vector by matrix product for each input row."""
     return _products(sizes, isa, OUTPUTS[isa])
 
 
-def by_three(sizes: Sizes, isa: Isa) -> Counts:
+def by_three(sizes: LoopSizes, isa: Isa) -> Counts:
     """The same for MVE before 5.0.0, which takes three outputs together."""
     return _products(sizes, isa, 3)
 
 
-def _products(sizes: Sizes, isa: Isa, together: int) -> Counts:
+def _products(sizes: LoopSizes, isa: Isa, together: int) -> Counts:
     groups, rest = divmod(sizes.out_c, together)
     counts = {
         "fully_connected_s8": 1,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, add
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
 
 BLOCK_MVE = 124
 """Channels of a block of arm_depthwise_conv_s8_opt on MVE: CH_IN_BLOCK_MVE."""
 
 
-def conv_3x3_s8(sizes: Sizes, _: Isa) -> Counts:
+def conv_3x3_s8(sizes: LoopSizes, _: Isa) -> Counts:
     """Four channels at a time, then one; a filter row has its first and last tap where the column has them."""
     plane = sizes.plane
     four, single = divmod(sizes.in_c, 4)
@@ -33,7 +33,7 @@ def conv_3x3_s8(sizes: Sizes, _: Isa) -> Counts:
     return counts
 
 
-def s8_mult_4(sizes: Sizes, _: Isa) -> Counts:
+def s8_mult_4(sizes: LoopSizes, _: Isa) -> Counts:
     """Four multiplied channels of one input channel at a time."""
     plane = sizes.plane
     tiles = sizes.in_c * (sizes.ch_mult // 4)
@@ -48,7 +48,7 @@ def s8_mult_4(sizes: Sizes, _: Isa) -> Counts:
     }
 
 
-def s8_generic(sizes: Sizes, _: Isa) -> Counts:
+def s8_generic(sizes: LoopSizes, _: Isa) -> Counts:
     """One output channel at a time."""
     plane = sizes.plane
     return {
@@ -62,12 +62,12 @@ def s8_generic(sizes: Sizes, _: Isa) -> Counts:
     }
 
 
-def s8_opt(sizes: Sizes, isa: Isa) -> Counts:
+def s8_opt(sizes: LoopSizes, isa: Isa) -> Counts:
     """The kernel for multiplier 1; on scalar it hands the work to arm_depthwise_conv_s8."""
     return _opt_mve(sizes) if isa is Isa.MVE else _opt_dsp(sizes)
 
 
-def _opt_dsp(sizes: Sizes) -> Counts:
+def _opt_dsp(sizes: LoopSizes) -> Counts:
     """A column of 16-bit values for each pixel, then four channels at a time by two taps, then single channels."""
     plane, pixels = sizes.plane, sizes.pixels
     four, single = divmod(sizes.in_c, 4)
@@ -96,7 +96,7 @@ def _opt_dsp(sizes: Sizes) -> Counts:
     return counts
 
 
-def _opt_mve(sizes: Sizes) -> Counts:
+def _opt_mve(sizes: LoopSizes) -> Counts:
     """Blocks of channels; four pixels at a time, the rest one at a time."""
     counts: Counts = {"opt": 1}
     whole, rest = divmod(sizes.in_c, BLOCK_MVE)
@@ -105,7 +105,7 @@ def _opt_mve(sizes: Sizes) -> Counts:
     return counts
 
 
-def _opt_block(sizes: Sizes, channels: int) -> Counts:
+def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
     plane, vectors = sizes.plane, up(channels, 4)
     left = sizes.pixels % 4
     outside = sizes.pixels * sizes.taps - plane.inside
@@ -134,7 +134,7 @@ def _opt_block(sizes: Sizes, channels: int) -> Counts:
     return counts
 
 
-def to_conv(sizes: Sizes) -> Counts:
+def to_conv(sizes: LoopSizes) -> Counts:
     """What arm_depthwise_conv_wrapper_s8 adds on MVE before it calls a convolution: arm_transpose_s8 of the filter."""
     return {
         "to_conv": 1,

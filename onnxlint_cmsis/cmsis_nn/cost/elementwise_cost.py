@@ -6,21 +6,21 @@ Sources: BasicMathFunctions/arm_elementwise_add_s8.c and arm_elementwise_mul_s8.
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes
 from onnxlint_cmsis.types import Isa
 
 
-def add_s8(sizes: Sizes, isa: Isa) -> Counts:
+def add_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_elementwise_add_s8 over the whole tensor."""
     return _flat("add", sizes, isa)
 
 
-def mul_s8(sizes: Sizes, isa: Isa) -> Counts:
+def mul_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_elementwise_mul_s8 over the whole tensor."""
     return _flat("mul", sizes, isa)
 
 
-def _flat(name: str, sizes: Sizes, isa: Isa) -> Counts:
+def _flat(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     length = sizes.n * sizes.in_h * sizes.in_w * sizes.in_c
     if isa is Isa.SCALAR:
         return {name: 1, f"{name}.element": length}
@@ -29,7 +29,7 @@ def _flat(name: str, sizes: Sizes, isa: Isa) -> Counts:
     return {name: 1, f"{name}.four": length // 4, f"{name}.single": length % 4, f"{name}.single.enter": length % 4 > 0}
 
 
-def softmax_s8(sizes: Sizes, isa: Isa) -> Counts:
+def softmax_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_softmax_s8: maximum, sum of exponentials and division over each row."""
     rows, length = sizes.n, sizes.in_c
     counts = {"softmax": 1, "softmax.row": rows}

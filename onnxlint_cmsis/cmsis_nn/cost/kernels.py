@@ -12,42 +12,42 @@ from onnxlint_cmsis.cmsis_nn.cost import depthwise_cost as depthwise
 from onnxlint_cmsis.cmsis_nn.cost import elementwise_cost as elementwise
 from onnxlint_cmsis.cmsis_nn.cost import one_by_n_cost as one_by_n
 from onnxlint_cmsis.cmsis_nn.cost import pooling_cost as pooling
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
 from onnxlint_cmsis.types import Isa
 
-Loops = Callable[[Sizes, Isa], Counts]
+Loops = Callable[[LoopSizes, Isa], Counts]
 """Counts how often the loops of a kernel run."""
 
 
-def _any(_: Sizes) -> bool:
+def _any(_: LoopSizes) -> bool:
     return True
 
 
-def _dense(sizes: Sizes) -> bool:
+def _dense(sizes: LoopSizes) -> bool:
     """Grouped convolutions run another product."""
     return sizes.filter_c == sizes.in_c
 
 
-def _undilated(sizes: Sizes) -> bool:
+def _undilated(sizes: LoopSizes) -> bool:
     """arm_depthwise_conv_s8 finds the taps of a dilated window with divisions."""
     return sizes.dilation_h == sizes.dilation_w == 1
 
 
-def _one_image(sizes: Sizes) -> bool:
+def _one_image(sizes: LoopSizes) -> bool:
     """Pooling goes over the images from 6.0.0 on only, and copies the first tap of a window: there has to be one."""
     below, beside = (sizes.out_h - 1) * sizes.stride_h - sizes.pad_h, (sizes.out_w - 1) * sizes.stride_w - sizes.pad_w
     touches = sizes.pad_h < sizes.filter_h and sizes.pad_w < sizes.filter_w
     return sizes.n == 1 and touches and below < sizes.in_h and beside < sizes.in_w
 
 
-def _one_unpadded_image(sizes: Sizes) -> bool:
+def _one_unpadded_image(sizes: LoopSizes) -> bool:
     """arm_avgpool_s8 on scalar looks at every tap and skips those in the padding."""
     return sizes.n == 1 and sizes.plane.inside == sizes.pixels * sizes.taps
 
 
-def _rows(sizes: Sizes) -> bool:
+def _rows(sizes: LoopSizes) -> bool:
     """arm_softmax_s8 works on rows: the layer has no plane."""
     return sizes.in_h == sizes.in_w == 1
 
@@ -65,7 +65,7 @@ class Kernel(NamedTuple):
     """First release it has them in."""
     until: str = ""
     """First release it does not have them in; empty where the newest has them."""
-    covers: Callable[[Sizes], bool] = _any
+    covers: Callable[[LoopSizes], bool] = _any
     """Whether a call stays on the code that was measured."""
     several: bool = False
     """Whether several images or rows were measured as well, or are one loop; if not, what runs once in a call and what

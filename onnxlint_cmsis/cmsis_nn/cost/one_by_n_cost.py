@@ -8,11 +8,11 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.cost.matmul import core_1x_s8, core_4x_s8, nt_t_s8
 from onnxlint_cmsis.cmsis_nn.cost.memory import block
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, add
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
 
 
-def strips(sizes: Sizes, isa: Isa) -> Counts:
+def strips(sizes: LoopSizes, isa: Isa) -> Counts:
     """From 6.0.0 on: padded columns on either side come from a strip, those between from the input; three products."""
     left, middle, right = _columns(sizes)
     counts = {"one_by_n": sizes.n, "one_by_n.left": sizes.n * (left > 0), "one_by_n.right": sizes.n * (right > 0)}
@@ -24,7 +24,7 @@ def strips(sizes: Sizes, isa: Isa) -> Counts:
     return counts
 
 
-def single_columns(sizes: Sizes, isa: Isa) -> Counts:
+def single_columns(sizes: LoopSizes, isa: Isa) -> Counts:
     """4.1.0 and 5.0.0: padded columns one at a time, those between in one product."""
     left, middle, right = _columns(sizes)
     counts = {"one_by_n": sizes.n}
@@ -34,7 +34,7 @@ def single_columns(sizes: Sizes, isa: Isa) -> Counts:
     return counts
 
 
-def fours(sizes: Sizes, _: Isa) -> Counts:
+def fours(sizes: LoopSizes, _: Isa) -> Counts:
     """4.0.0: four columns at a time; one at a time where the first or the last touches the padding."""
     counts = {"one_by_n": 1, "one_by_n.group": sizes.n * (sizes.out_w // 4)}
     for first in range(0, sizes.out_w - 3, 4):
@@ -49,12 +49,12 @@ def fours(sizes: Sizes, _: Isa) -> Counts:
     return counts
 
 
-def _taps_inside(sizes: Sizes, column: int) -> int:
+def _taps_inside(sizes: LoopSizes, column: int) -> int:
     start = column * sizes.stride_w - sizes.pad_w
     return max(0, min(sizes.filter_w, sizes.in_w - start) - max(0, -start))
 
 
-def _columns(sizes: Sizes) -> tuple[int, int, int]:
+def _columns(sizes: LoopSizes) -> tuple[int, int, int]:
     """Columns with padding on the left, without, on the right: left_pad_num, no_pad_num, right_pad_num."""
     total = (sizes.out_w - 1) * sizes.stride_w + sizes.filter_w - sizes.in_w
     after = sizes.pad_w + (total % 2 if total >= 0 else -(-total % 2))

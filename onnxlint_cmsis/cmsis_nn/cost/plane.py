@@ -36,7 +36,7 @@ class AxisSizes(NamedTuple):
         return range(-self.padding, self.outputs * self.stride - self.padding, self.stride)
 
 
-class Axis(NamedTuple):
+class AxisTaps(NamedTuple):
     """One axis, added up over its output positions."""
 
     before: int
@@ -58,9 +58,9 @@ class Axis(NamedTuple):
 class Plane(NamedTuple):
     """Both axes."""
 
-    h: Axis
+    h: AxisTaps
     """Along the height."""
-    w: Axis
+    w: AxisTaps
     """Along the width."""
 
     @property
@@ -102,7 +102,7 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
     return first, max(first, min(axis.outputs, last))
 
 
-def _axis(axis: AxisSizes) -> Axis:
+def _axis(axis: AxisSizes) -> AxisTaps:
     before = inside = 0
     ends = {(first, last): 0 for first in (True, False) for last in (True, False)}
     for start in axis.starts:
@@ -111,7 +111,7 @@ def _axis(axis: AxisSizes) -> Axis:
         before, inside = before + below, inside + max(0, within - below)
         ends[start >= 0, start + axis.reach < axis.inputs] += 1
     after = axis.outputs * axis.size - before - inside
-    return Axis(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
+    return AxisTaps(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
 
 
 def up(number: int, step: int) -> int:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost.memory import block
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, Sizes, add
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
 
 
-def avgpool_s8(sizes: Sizes, isa: Isa) -> Counts:
+def avgpool_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """Scalar goes channel by channel, dsp adds whole pixels in a buffer, MVE takes 16 channels at a time."""
     plane = sizes.plane
     rows = plane.h.inside * sizes.out_w
@@ -35,7 +35,7 @@ def avgpool_s8(sizes: Sizes, isa: Isa) -> Counts:
     }
 
 
-def max_pool_s8(sizes: Sizes, isa: Isa) -> Counts:
+def max_pool_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """The first tap of a window is copied, the others compared; all outputs are clamped at the end."""
     plane, outputs = sizes.plane, sizes.pixels * sizes.in_c
     more = plane.inside - sizes.pixels

@@ -31,7 +31,7 @@ _REQUIRED = {
 }
 _TARGET = ("version", "isa", "cpu", "compiler")
 _LONG = ("n", "in_c", "out_c", "ch_mult")
-"""Sizes up to the largest; those of a plane are 16-bit in the kernels."""
+"""LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult")
 _KNOWN = ("kind", *_SIZES, *_TARGET)
 _OTHERS = ("reps", "instructions")

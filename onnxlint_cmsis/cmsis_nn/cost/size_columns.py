@@ -15,7 +15,7 @@ call. So the loops are counted without branches on channel counts.
 """
 
 
-class Sizes(NamedTuple):
+class LoopSizes(NamedTuple):
     """Every size that a kernel's loops depend on, none of them unknown."""
 
     n: int
@@ -88,11 +88,16 @@ class Sizes(NamedTuple):
         return AxisSizes(self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w)
 
 
+LONGEST = 1 << 20
+"""Largest height or width of an output whose windows are counted one by one; no memory of a Cortex-M holds more."""
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
-def sizes_of(call: KernelCall) -> Sizes | None:
-    """The sizes of a call, or None where one is unknown; an entry point without a filter has one of 1x1."""
+def sizes_of(call: KernelCall) -> LoopSizes | None:
+    """The sizes of a call; None where one is unknown, or where the output is too large to count position by position.
+
+    An entry point without a filter has one of 1x1.
+    """
     image, out, stride, pad = call.input_dims, call.output_dims, call.stride, call.padding
     kernel = _NO_FILTER if call.filter_dims.h is None and call.filter_dims.w is None else call.filter_dims
     numbers = (
@@ -100,7 +105,9 @@ def sizes_of(call: KernelCall) -> Sizes | None:
         stride.h, stride.w, pad.h, pad.w, call.dilation.h, call.dilation.w, call.ch_mult,
     )  # fmt: skip
     known = tuple(number for number in numbers if number is not None)
-    return Sizes(*known) if len(known) == len(numbers) else None
+    if len(known) < len(numbers) or max(out.h or 0, out.w or 0) > LONGEST:
+        return None
+    return LoopSizes(*known)
 
 
 def add(counts: Counts, more: Counts, turns: int = 1) -> None:

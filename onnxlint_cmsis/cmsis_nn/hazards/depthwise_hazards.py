@@ -54,7 +54,7 @@ def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, un
 def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=(entry,),
         kernels=(origin.function,),
         origin=origin,
@@ -93,7 +93,7 @@ HAZARDS = (
     _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
-        kind="error",
+        kind="returns-error",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
         origin=_at(_3X3, {V5_8: 90}, NOT_MVE, V5_9),
@@ -107,7 +107,7 @@ HAZARDS = (
     ),
     Hazard(
         id="dw-3x3-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
         origin=_at(_3X3, _DEF_3X3, NOT_MVE),

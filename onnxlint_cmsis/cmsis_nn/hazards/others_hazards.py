@@ -45,7 +45,7 @@ _EMPTY_BY_PADDING = any_of(
 def _average(name: str, function: str, since: str) -> Hazard:
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, {since: 0}),
@@ -62,7 +62,7 @@ def _average(name: str, function: str, since: str) -> Hazard:
 def _one_image(name: str, function: str, lines: dict[str, int], until: str = "6.0.0") -> Hazard:
     return Hazard(
         id=name,
-        kind="wrong",
+        kind="wrong-result",
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, lines, until=until),
@@ -78,7 +78,7 @@ def _context(name: str, function: str, file: str, lines: dict[str, int], isas: t
     """A context that must not be NULL: no defect of a model, but for who writes the call."""
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=("fully_connected_s8",) if "fully_connected" in function else (_entry(function),),
         kernels=(function,),
         origin=Origin(file, function, lines, isas),

@@ -26,7 +26,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_STRIDE,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Size
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, ScratchSize
 from onnxlint_cmsis.cmsis_nn.scratch.scratch_rows import DSP_ONLY, size, within
 from onnxlint_cmsis.types import Isa
 
@@ -61,7 +61,7 @@ _ROW_BY_STEP = all_of(_ROW, equal(STRIDE_W * IN_C % 4, 0))
 _1_X_N = "arm_convolve_1_x_n_s8_get_buffer_size"
 
 
-def _strips(row: Condition, since: str, until: str = "") -> tuple[Size, ...]:
+def _strips(row: Condition, since: str, until: str = "") -> tuple[ScratchSize, ...]:
     """The longer of the left and the right strip; an output too narrow for both goes on to the general case."""
     fits = all_of(row, COLUMNS_FIT)
     left = (FILTER_W + PAD_W) * IN_C

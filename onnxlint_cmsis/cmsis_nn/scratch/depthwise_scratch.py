@@ -19,7 +19,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_DILATION,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, later, outlives
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Size
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, ScratchSize
 from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S8
 from onnxlint_cmsis.cmsis_nn.scratch.scratch_rows import DSP_ONLY, size, within
 from onnxlint_cmsis.types import Isa
@@ -40,7 +40,7 @@ _OPT = "arm_depthwise_conv_s8_opt_get_buffer_size"
 _TO_CONV_SINCE = "7.0.0"
 
 
-def _to_conv(threshold: int, compiler: str) -> tuple[Size, ...]:
+def _to_conv(threshold: int, compiler: str) -> tuple[ScratchSize, ...]:
     """Depthwise as convolution (7.0.0 on, MVE): the convolution's size and room for the transposed weights."""
     binds = dict(TRANSPOSED_FILTER)
     taken = all_of(equal(IN_C, 1), greater(OUT_C, threshold))
@@ -75,7 +75,7 @@ DEPTHWISE_S8 = (
 _FAST_S16 = "arm_depthwise_conv_fast_s16_get_buffer_size"
 
 
-def _fast_s16(fast: Condition, since: str, until: str = "") -> tuple[Size, ...]:
+def _fast_s16(fast: Condition, since: str, until: str = "") -> tuple[ScratchSize, ...]:
     return (
         size(2 * IN_C * TAPS, within(_FAST_S16, since, DSP_ONLY, until=until), fast),
         size(8 * IN_C * TAPS + 8, within(_FAST_S16, since, MVE_ONLY, until=until), fast),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, Origin, Size
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, Origin, ScratchSize
 from onnxlint_cmsis.types import Isa
 
 DSP_ONLY = (Isa.DSP,)
@@ -21,6 +21,6 @@ def within(
     return Origin(CONVOLUTION, function, {since: 0}, isas, compilers, until)
 
 
-def size(number: Term | int, origin: Origin, when: Condition = TRUE) -> Size:
+def size(number: Term | int, origin: Origin, when: Condition = TRUE) -> ScratchSize:
     """One case: so many bytes when the condition holds."""
-    return Size(term(number), origin, when)
+    return ScratchSize(term(number), origin, when)

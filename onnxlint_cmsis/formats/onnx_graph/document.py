@@ -10,7 +10,7 @@ from onnxlint_cmsis.formats.onnx_graph import subgraph_walk as walk
 from onnxlint_cmsis.formats.onnx_graph import weightless as strip
 from onnxlint_cmsis.formats.onnx_graph.values import tensor_values
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
-from onnxlint_cmsis.graph.model import Problem
+from onnxlint_cmsis.graph.model import MAX_VALUES, Problem
 from onnxlint_cmsis.graph.model_error import ModelError
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.graph.model import Number
 
-MAX_VALUES = 65536
-"""Elements of the largest tensor whose values are read while linting."""
 MAX_ELEMENT_BYTES = 16
 """Bytes that one number takes at most in a file (complex128)."""
 MAX_FILE = 2**31 - 1

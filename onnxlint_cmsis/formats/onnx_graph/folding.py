@@ -73,7 +73,7 @@ def fold_node(node: NodeProto, inputs: Sequence[Constant | None]) -> tuple[tuple
     if any(c and (c.elem_type not in INTEGERS or c.overridable or math.prod(c.shape) > MAX_ELEMENTS) for c in inputs):
         return None
     values: dict[str, Value] = {}
-    for name, constant in zip(node.input, inputs, strict=True):
+    for name, constant in zip(node.input, inputs, strict=False):  # a damaged node has fewer names than it needs inputs
         numbers = constant.values() if constant else None
         if constant and numbers is None:
             return None
@@ -131,8 +131,8 @@ def _evaluate(node: NodeProto, values: Mapping[str, Value], known: Mapping[str, 
         return None
     try:
         result = FOLDS[node.op_type](attributes, *(values[name] if name else None for name in node.input))
-    except (TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
-        return None  # elements that are not known where they count, or operands that do not fit
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError, MemoryError):
+        return None  # elements that are not known where they count, operands that do not fit or are left out
     return _array(result, ()) if isinstance(result, int) else result
 
 

@@ -8,8 +8,10 @@ from onnxlint_cmsis.formats.onnx_graph.contrib_equivalents import Rank, standard
 from onnxlint_cmsis.formats.onnx_graph.folding import fold_shapes
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.guards import hide_dangerous
-from onnxlint_cmsis.formats.onnx_graph.input_shapes import MAX_DIM
+from onnxlint_cmsis.formats.onnx_graph.input_shapes import believed, stated_size
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
+from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:
@@ -85,13 +87,13 @@ def _forget_results(graph: GraphProto) -> None:
 
 def _forget_impossible(graph: GraphProto) -> None:
     """Drop constants whose dims are no sizes."""
-    kept = [tensor for tensor in graph.initializer if None not in map(_size, tensor.dims)]
+    kept = [tensor for tensor in graph.initializer if None not in map(believed, tensor.dims)]
     if len(kept) < len(graph.initializer):
         copies = [type(tensor).FromString(tensor.SerializeToString()) for tensor in kept]
         del graph.initializer[:]
         graph.initializer.extend(copies)
     for node in graph.node:
-        if node.op_type == "Constant" and any(None in map(_size, a.t.dims) for a in node.attribute):
+        if operator_of_proto(node) is CONSTANT and any(None in map(believed, a.t.dims) for a in node.attribute):
             del node.attribute[:]
 
 
@@ -112,7 +114,7 @@ def _stated(graph: GraphProto) -> Table:
     for values in (graph.value_info, graph.output, graph.input):
         _read(values, table)
     for tensor in graph.initializer:
-        table[tensor.name] = tensor.data_type, tuple(_size(d) for d in tensor.dims)
+        table[tensor.name] = tensor.data_type, tuple(believed(d) for d in tensor.dims)
     return table
 
 
@@ -122,12 +124,8 @@ def _read(values: Iterable[ValueInfoProto], table: Table) -> None:
             tensor = value.type.tensor_type
             shape = None
             if tensor.HasField("shape"):
-                shape = tuple(_size(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim)
+                shape = tuple(stated_size(dim) for dim in tensor.shape.dim)
             table[value.name] = tensor.elem_type, shape
-
-
-def _size(dim: int) -> Size:
-    return dim if 0 <= dim <= MAX_DIM else None
 
 
 def _ranks(tables: list[Table]) -> Rank:

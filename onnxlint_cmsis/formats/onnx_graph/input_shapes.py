@@ -17,6 +17,16 @@ MAX_DIM = 2**31 - 1
 """Largest dim that is believed: CMSIS-NN's dims are int32_t."""
 
 
+def believed(size: int) -> Size:
+    """A size that a file states; None for a number that is none: negative (Paddle writes -1), or too large."""
+    return size if 0 <= size <= MAX_DIM else None
+
+
+def stated_size(dim: TensorShapeProto.Dimension) -> Size:
+    """Size that a file states for one axis of a value; None where it states none that can be one."""
+    return believed(dim.dim_value) if dim.HasField("dim_value") else None
+
+
 def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
     """Inputs without the initializers listed among them."""
     constants = {tensor.name for tensor in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
@@ -74,7 +84,7 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
                 for dim in value.type.tensor_type.shape.dim:
                     if dim.dim_param and not _telling(dim.dim_param):
                         dim.ClearField("dim_param")
-                    if not 0 <= dim.dim_value <= MAX_DIM:
+                    if believed(dim.dim_value) is None:
                         size = size or dim.dim_value
                         wrong.append(value.name)
                         dim.ClearField("dim_value")

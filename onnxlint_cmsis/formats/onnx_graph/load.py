@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem, opset_problems
-from onnxlint_cmsis.formats.onnx_graph.document import MAX_VALUES, Document
+from onnxlint_cmsis.formats.onnx_graph.document import Document
 from onnxlint_cmsis.formats.onnx_graph.flatten import Flattener
 from onnxlint_cmsis.formats.onnx_graph.functions import expand_functions
 from onnxlint_cmsis.formats.onnx_graph.inference import infer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.graph.model import Graph, Problem
 
-__all__ = ["MAX_VALUES", "ModelError", "load"]
+__all__ = ["ModelError", "load"]
 
 
 def load(

@@ -6,54 +6,24 @@ import math
 from collections.abc import Iterator
 
 from onnxlint_cmsis.graph.model import Graph, Node, Problem
+from onnxlint_cmsis.graph.window_attributes import window_misfit
+from onnxlint_cmsis.operators.normalization_operators import BATCH_NORMALIZATION
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Form, Quantized
 from onnxlint_cmsis.types import Size
 
 Shape = tuple[Size, ...]
-
-CONVOLUTIONS: dict[tuple[str, str], tuple[int, int]] = {
-    ("", "Conv"): (1, 2),
-    ("", "ConvInteger"): (1, -1),
-    ("", "QLinearConv"): (3, 8),
-    ("", "ConvTranspose"): (1, 2),
-    ("com.microsoft", "FusedConv"): (1, 2),
-}
-"""Operator to the positions of its weight and bias."""
-PRODUCTS: dict[tuple[str, str], tuple[int, int]] = {
-    ("", "Gemm"): (0, 1),
-    ("", "MatMul"): (0, 1),
-    ("", "MatMulInteger"): (0, 1),
-    ("", "QLinearMatMul"): (0, 3),
-    ("com.microsoft", "QGemm"): (0, 3),
-}
-"""Operator to the positions of its two factors."""
-QUANTIZED: dict[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
-    ("", "QuantizeLinear"): ((-1, 1, 2),),
-    ("", "DequantizeLinear"): ((0, 1, 2),),
-    ("", "QLinearConv"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
-    ("", "QLinearMatMul"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
-    ("com.microsoft", "QuantizeLinear"): ((-1, 1, 2),),
-    ("com.microsoft", "DequantizeLinear"): ((0, 1, 2),),
-    ("com.microsoft", "QLinearAdd"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
-    ("com.microsoft", "QLinearMul"): ((0, 1, 2), (3, 4, 5), (-1, 6, 7)),
-    ("com.microsoft", "QLinearSigmoid"): ((0, 1, 2), (-1, 3, 4)),
-    ("com.microsoft", "QLinearLeakyRelu"): ((0, 1, 2), (-1, 3, 4)),
-    ("com.microsoft", "QLinearAveragePool"): ((0, 1, 2), (-1, 3, 4)),
-    ("com.microsoft", "QLinearGlobalAveragePool"): ((0, 1, 2), (-1, 3, 4)),
-    ("com.microsoft", "QGemm"): ((0, 1, 2), (3, 4, 5), (-1, 7, 8)),
-}
-"""Operator to the positions of each quantized value (-1 for the output), its scale and its zero-point."""
-
-PER_AXIS = ("QuantizeLinear", "DequantizeLinear")
-"""Operators whose scales follow an `axis`; the others take one zero-point for many scales as well."""
+CONVOLVING = (Form.CONVOLUTION, Form.TRANSPOSED)
+"""Forms of convolutions' weights."""
 
 
 def convolution_weights(graph: Graph) -> Iterator[Problem]:
     """Rank, channels per group, kernel_shape and bias of convolutions, as far as the sizes are known."""
     for node in graph.nodes:
-        places = CONVOLUTIONS.get((node.domain, node.op_type))
-        if places is None:
+        roles = operator_of(node).roles
+        if roles.form not in CONVOLVING or node.int("channels_last"):
             continue
-        x, w, bias = (_shape(graph, node, place) for place in (0, *places))
+        x, w, bias = (_shape(graph, node, place) for place in (roles.data[0], roles.weights[0], roles.bias))
         found = next(_convolution(node, x, w, bias), None) if w is not None else None
         if found:
             yield Problem("invalid", found, node.label)
@@ -71,12 +41,23 @@ def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> I
     if kernel and _differ(kernel, w[2:]):
         yield f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
     channels = x[1] if x is not None else None
-    yield from (_transposed_channels if node.op_type == "ConvTranspose" else _channels)(w, channels, group)
+    transposed = operator_of(node).roles.form is Form.TRANSPOSED
+    yield from (_transposed_channels if transposed else _channels)(w, channels, group)
     filters = w[0]
-    if node.op_type == "ConvTranspose":
+    if transposed:
         filters = None if w[1] is None else w[1] * group
     if bias is not None and (len(bias) != 1 or _differ(bias, (filters,))):
         yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
+
+
+def window_attributes(graph: Graph) -> Iterator[Problem]:
+    """Strides, dilations, pads and kernel of convolutions and pooling: as many as the input has spatial axes."""
+    for node in graph.nodes:
+        shape = _shape(graph, node, 0)
+        sliding = "kernel_shape" in node.attributes or operator_of(node).roles.form in CONVOLVING
+        found = window_misfit(node, len(shape) - 2) if sliding and shape is not None and len(shape) > 2 else ""
+        if found:
+            yield Problem("invalid", found, node.label)
 
 
 def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
@@ -101,17 +82,16 @@ def _transposed_channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
 def product_sizes(graph: Graph) -> Iterator[Problem]:
     """Inner sizes of matrix products, as far as they are known."""
     for node in graph.nodes:
-        places = PRODUCTS.get((node.domain, node.op_type))
-        if places is None:
+        roles = operator_of(node).roles
+        if roles.form not in (Form.MATMUL, Form.GEMM) or node.int("transBatchA") or node.int("transBatchB"):
             continue
-        a, b = _shape(graph, node, places[0]), _shape(graph, node, places[1])
+        a, b = _shape(graph, node, roles.data[0]), _shape(graph, node, roles.weights[0])
         if a is None or b is None:
             continue
-        if node.op_type in ("Gemm", "QGemm"):
-            if len(a) != 2 or len(b) != 2:
-                yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2", node.label)
-                continue
-            a, b = a[:: -1 if node.int("transA") else 1], b[:: -1 if node.int("transB") else 1]
+        if roles.form is Form.GEMM and (len(a) != 2 or len(b) != 2):
+            yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2", node.label)
+            continue
+        a, b = _swapped(a, node.int("transA")), _swapped(b, node.int("transB"))
         if not a or not b:
             yield Problem(
                 "invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label
@@ -121,10 +101,15 @@ def product_sizes(graph: Graph) -> Iterator[Problem]:
             yield Problem("invalid", found, node.label)
 
 
+def _swapped(shape: Shape, swap: int) -> Shape:
+    """A factor's shape with the last two sizes swapped; a vector has only one."""
+    return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
+
+
 def normalization_sizes(graph: Graph) -> Iterator[Problem]:
     """Scale, bias, mean and variance of BatchNormalization: one number per channel."""
     for node in graph.nodes:
-        x = _shape(graph, node, 0) if node.is_op("BatchNormalization") else None
+        x = _shape(graph, node, 0) if operator_of(node) is BATCH_NORMALIZATION else None
         if x is None or len(x) < 2:
             continue
         for place in range(1, 5):
@@ -140,7 +125,7 @@ def scale_values(graph: Graph) -> Iterator[Problem]:
     seen: set[str] = set()
     for node in graph.nodes:
         for _, place, _ in _quantized(node):
-            key = node.inputs[place] if place < len(node.inputs) else ""
+            key = node.inputs[place] if 0 <= place < len(node.inputs) else ""
             constant = graph.constants.get(key)
             if constant is None or key in seen:
                 continue
@@ -155,17 +140,19 @@ def scale_values(graph: Graph) -> Iterator[Problem]:
 def quantization_sizes(graph: Graph) -> Iterator[Problem]:
     """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
     for node in graph.nodes:
+        operator = operator_of(node)
+        per_axis = operator.quantizes or operator.dequantizes
         for value, scale, zero in _quantized(node):
             scales, zeros = _shape(graph, node, scale), _shape(graph, node, zero)
             if scales is None:
                 continue
-            one_for_all = node.op_type not in PER_AXIS and (zeros or (1,)) == (1,)
+            one_for_all = not per_axis and (zeros or (1,)) == (1,)
             if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
                 found = (
                     f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
                 )
                 yield Problem("invalid", found, node.label)
-            elif node.op_type in PER_AXIS and not node.int("block_size"):
+            elif per_axis and not node.int("block_size"):
                 found = _axis(node, _shape(graph, node, 0 if value < 0 else value), scales)
                 if found:
                     yield Problem("invalid", found, node.label)
@@ -197,8 +184,8 @@ def zero_points(graph: Graph) -> Iterator[Problem]:
                 yield Problem("invalid", found, node.label)
 
 
-def _quantized(node: Node) -> tuple[tuple[int, int, int], ...]:
-    return QUANTIZED.get((node.domain, node.op_type), ())
+def _quantized(node: Node) -> tuple[Quantized, ...]:
+    return operator_of(node).roles.quantized_of(node)
 
 
 def _shape(graph: Graph, node: Node, place: int) -> Shape | None:

@@ -18,6 +18,7 @@ STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = 
 MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
     topology.duplicate_names,
     operands.convolution_weights,
+    operands.window_attributes,
     operands.product_sizes,
     operands.normalization_sizes,
     operands.scale_values,

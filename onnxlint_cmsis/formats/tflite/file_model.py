@@ -9,6 +9,13 @@ from onnxlint_cmsis.formats.tflite.flat_file import Span
 from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.graph.model import TensorQuantization
 
+BODIES = {
+    "IF": ("then_subgraph_index", "else_subgraph_index"),
+    "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
+    "CALL_ONCE": ("init_subgraph_index",),
+}
+"""Options that name the subgraphs an operator runs, in the order they are planned."""
+
 
 class TfliteTensor(NamedTuple):
     """One tensor of a subgraph."""
@@ -54,6 +61,12 @@ class TfliteOperator(NamedTuple):
     """Bytes of the operator's table in the file."""
     custom_options: Span
     """Bytes of a custom operator's options."""
+
+    @property
+    def bodies(self) -> tuple[tuple[str, int], ...]:
+        """Options that name subgraphs, and the subgraphs that the operator runs."""
+        values = ((option, self.options.get(option)) for option in BODIES.get(self.op, ()))
+        return tuple((option, value) for option, value in values if isinstance(value, int) and value >= 0)
 
     @property
     def title(self) -> str:

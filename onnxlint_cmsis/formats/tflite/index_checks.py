@@ -6,11 +6,16 @@ from collections.abc import Iterable
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
 from onnxlint_cmsis.formats.tflite.flat_file import damaged
+from onnxlint_cmsis.graph.model_error import ModelError
 
 OMITTED = -1
 """Index of an optional input that is not given."""
 MAX_RANK = 64
 """TFLite's kernels stop at rank 8; a larger number here only bounds the work."""
+
+
+MAX_NESTING = 50
+"""Depth to which control flow is followed."""
 
 
 def check_indices(model: TfliteModel) -> None:
@@ -19,7 +24,9 @@ def check_indices(model: TfliteModel) -> None:
         raise damaged("it has no subgraph")
     for number, subgraph in enumerate(model.subgraphs):
         _check_tensors(model, number, subgraph)
-        _check_operators(number, subgraph)
+        _check_operators(number, subgraph, len(model.subgraphs))
+        _check_order(model, number, subgraph)
+    _check_nesting(model, 0, (), {})
     for name, buffer in model.metadata:
         _within(f"metadata '{name}'", "buffer", (buffer,), len(model.buffers))
     for signature in model.signatures:
@@ -38,7 +45,7 @@ def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
             raise damaged(f"{where} has an infinite scale")
 
 
-def _check_operators(number: int, subgraph: Subgraph) -> None:
+def _check_operators(number: int, subgraph: Subgraph, subgraphs: int) -> None:
     count = len(subgraph.tensors)
     _within(f"subgraph {number}", "tensor", (*subgraph.inputs, *subgraph.outputs), count)
     for index, operator in enumerate(subgraph.operators):
@@ -46,6 +53,41 @@ def _check_operators(number: int, subgraph: Subgraph) -> None:
         read = (tensor for tensor in operator.inputs if tensor != OMITTED)
         inner = (tensor for tensor in operator.intermediates if tensor != OMITTED)
         _within(where, "tensor", (*read, *operator.outputs, *inner), count)
+        _within(where, "subgraph", (body for _, body in operator.bodies), subgraphs)
+
+
+def _check_order(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
+    """Operators run in file order: none may read what itself or a later one computes."""
+    writers: dict[int, int] = {}
+    for index, operator in enumerate(subgraph.operators):
+        for tensor in operator.outputs:
+            if tensor in writers and not subgraph.tensors[tensor].is_variable:
+                raise damaged(
+                    f"operators {writers[tensor]} and {index} of subgraph {number} both compute tensor {tensor}"
+                )
+            if model.is_constant(subgraph.tensors[tensor]):
+                raise damaged(f"operator {index} of subgraph {number} computes tensor {tensor}, a constant")
+            writers[tensor] = index
+    for index, operator in enumerate(subgraph.operators):
+        for tensor in operator.inputs:
+            if writers.get(tensor, -1) >= index and not subgraph.tensors[tensor].is_variable:
+                where = f"operator {index} ({operator.title}) of subgraph {number}"
+                raise damaged(f"{where} reads tensor {tensor}, which operator {writers[tensor]} computes: a cycle")
+
+
+def _check_nesting(model: TfliteModel, number: int, holders: tuple[int, ...], done: dict[int, int]) -> int:
+    """Depth of the control flow under a subgraph, which must end."""
+    if number in holders:
+        raise damaged(f"subgraph {number} runs itself")
+    if len(holders) > MAX_NESTING:
+        raise ModelError("too-deep", f"control flow is nested deeper than {MAX_NESTING} subgraphs")
+    if number not in done:
+        bodies = [body for operator in model.subgraphs[number].operators for _, body in operator.bodies]
+        depths = [_check_nesting(model, body, (*holders, number), done) for body in dict.fromkeys(bodies)]
+        done[number] = 1 + max(depths, default=0)
+    if len(holders) + done[number] > MAX_NESTING + 1:
+        raise ModelError("too-deep", f"control flow is nested deeper than {MAX_NESTING} subgraphs")
+    return done[number]
 
 
 def _check_signature(model: TfliteModel, key: str, subgraph: int, tensors: Iterable[tuple[str, int]]) -> None:

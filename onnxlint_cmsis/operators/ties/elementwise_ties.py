@@ -45,6 +45,8 @@ def broadcast_inputs(context: Context, positions: Sequence[int]) -> None:
     if "broadcast" in context.node.attributes:
         raise NotFollowedError("broadcasting by attribute, as before opset 7, is not followed")
     present = [position for position in positions if context.has(position)]
+    if not present:
+        raise NotFollowedError("it has no inputs")
     operands = [context.need(position) for position in present]
     tied = [
         axes for position, axes in zip(present, operands, strict=True) if not context.is_scalar(position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_kernels import (
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
     ACTIVATIONS,
     HYBRID,
     PAIRS,

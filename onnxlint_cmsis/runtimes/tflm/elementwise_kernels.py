@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_kernels import HYBRID, UNSUPPORTED_INPUT
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, UNSUPPORTED_INPUT
 from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 

@@ -8,14 +8,16 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, Tfli
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer
 from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
 
-BODIES = {
-    "IF": ("then_subgraph_index", "else_subgraph_index"),
-    "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
-    "CALL_ONCE": ("init_subgraph_index",),
-}
-"""Options that name the subgraphs an operator runs, in the order they are planned."""
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 NEVER = -1
+
+MAX_STEPS = 100_000
+"""Steps that are followed; bodies of control flow that run each other can have more than there are operators."""
+
+
+class TooManySteps(Exception):  # noqa: N818 - the model's doing
+    """Control flow that runs more operators than MAX_STEPS."""
+
 
 Scratch = tuple[int, int, int]
 """A scratch request: subgraph, operator, bytes."""
@@ -32,7 +34,6 @@ class Lifetimes:
         self.starts = [sum(counts[:index]) for index in range(len(counts))]
         self.first = [NEVER] * (sum(counts) + len(scratch))
         self.last = list(self.first)
-        self._entered: set[int] = set()
         self._walk(0)
 
     def _touch(self, index: int, first: int, last: int) -> None:
@@ -41,10 +42,7 @@ class Lifetimes:
         self.last[index] = last
 
     def _walk(self, number: int) -> None:
-        """One run of a subgraph; a subgraph that runs itself is not entered again."""
-        if number in self._entered or not 0 <= number < len(self.model.subgraphs):
-            return
-        self._entered.add(number)
+        """One run of a subgraph."""
         subgraph, start = self.model.subgraphs[number], self.starts[number]
         for tensor in subgraph.inputs:
             self._touch(start + tensor, self.step, self.step)
@@ -52,18 +50,18 @@ class Lifetimes:
             self._operator(number, index, operator)
         for tensor in subgraph.outputs:
             self._touch(start + tensor, self.step, self.step)
-        self._entered.discard(number)
 
     def _operator(self, number: int, index: int, operator: TfliteOperator) -> None:
         start = self.starts[number]
         self.step += 1
+        if self.step > MAX_STEPS:
+            raise TooManySteps(f"its control flow runs more than {MAX_STEPS} operators")
         begun = self.step
         for tensor in operator.outputs:
             self._touch(start + tensor, begun, self.last[start + tensor])
-        for option in BODIES.get(operator.op, ()):
+        for _, body in operator.bodies:
             self.step += 1
-            body = operator.options.get(option)
-            self._walk(body if isinstance(body, int) else NEVER)
+            self._walk(body)
         for tensor in (*operator.inputs, *operator.outputs):
             if tensor >= 0:
                 self.last[start + tensor] = self.step

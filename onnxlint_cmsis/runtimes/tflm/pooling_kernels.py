@@ -6,7 +6,7 @@ from math import prod
 from struct import pack, unpack
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_kernels import INTEGER, UNSUPPORTED_INPUT, dims, stride_of
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER, UNSUPPORTED_INPUT, dims, stride_of
 from onnxlint_cmsis.runtimes.tflm.geometry import window
 from onnxlint_cmsis.runtimes.tflm.operator_view import scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage

@@ -14,41 +14,11 @@ from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import TensorQuantization
 from onnxlint_cmsis.graph.model_error import ModelError
 from support import paths
+from support.tflite_models import conv_model
 from support.tflite_writer import operator_code, write
 
 SHARED = paths.SHARED / "models" / "tflite"
 MUTATE = paths.TESTS / "support" / "tflite_mutate.py"
-
-
-def tensor(name, shape, buffer=0, scale=(0.5,), **more):
-    quantization = {"scale": list(scale), "zero_point": [0] * len(scale)} if scale else None
-    return {"name": name, "shape": shape, "type": "INT8", "buffer": buffer, "quantization": quantization, **more}
-
-
-def conv_model(**changes):
-    """One convolution with per-channel weights, a signature and a metadata entry."""
-    weights = tensor("w", [4, 1, 1, 8], buffer=1, scale=(0.1, 0.2, 0.3, 0.4))
-    weights["quantization"]["quantized_dimension"] = 0
-    options = {"padding": "VALID", "stride_w": 2, "stride_h": 1, "fused_activation_function": "RELU6"}
-    subgraph = {
-        "name": "main",
-        "tensors": [tensor("x", [1, 5, 5, 8], shape_signature=[-1, 5, 5, 8]), weights, tensor("y", [1, 5, 3, 4])],
-        "inputs": [0],
-        "outputs": [2],
-        "operators": [
-            {"opcode_index": 0, "inputs": [0, 1, -1], "outputs": [2], "builtin_options": ("Conv2DOptions", options)}
-        ],
-    }
-    model = {
-        "version": 3,
-        "operator_codes": [operator_code("CONV_2D", 3)],
-        "subgraphs": [subgraph],
-        "description": "test",
-        "buffers": [{}, {"data": list(range(32))}, {"data": list(b"1.5.0")}],
-        "metadata": [{"name": "min_runtime_version", "buffer": 2}],
-        "signature_defs": [{"signature_key": "serving", "inputs": [{"name": "x", "tensor_index": 0}]}],
-    }
-    return {**model, **changes}
 
 
 def test_every_number_is_read():

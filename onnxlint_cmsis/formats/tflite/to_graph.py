@@ -1,0 +1,161 @@
+"""`load_tflite`: a `.tflite` file to a Graph.
+
+An operator stays what TensorFlow Lite calls it: domain `tflite`, type `CONV_2D`, its options as attributes by the
+schema's names, its tensors in their own layouts (NHWC, OHWI). To dress it up as ONNX would need nodes that the file has
+not got (Transpose, Q/DQ, Relu of a fused activation), and every finding would speak of a model that nobody has. What
+an operator means is for its record to say. Quantization stays on the tensors, in `Graph.quantization`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+
+from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.flat_table import Value
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
+from onnxlint_cmsis.graph.model import Attribute, Body, Constant, Graph, Node, Problem, Tensor, TensorQuantization
+
+DOMAIN = "tflite"
+"""Domain of the builtin operators; custom ones have `tflite.custom` and their own name."""
+MAX_METADATA = 65536
+"""Bytes of the longest metadata entry that is read as text."""
+
+
+def load_tflite(path: str | PathLike[str], data: Buffer | None = None) -> Graph:
+    """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
+
+    Sizes are those of the tensors' shapes, which runtimes allocate; a batch that the converter left open is 1 there.
+    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
+    """
+    return to_graph(read_tflite(path, data))
+
+
+def to_graph(model: TfliteModel) -> Graph:
+    """A file that was read as a Graph."""
+    builder = _Builder(model)
+    builder.add(0, "")
+    builder.left_out()
+    main = model.subgraphs[0]
+    keys = builder.keys[0]
+    return Graph(
+        path=model.path,
+        nodes=tuple(builder.nodes),
+        tensors=builder.tensors,
+        constants=builder.constants,
+        inputs=tuple(keys[index] for index in main.inputs if keys[index] not in builder.constants),
+        outputs=tuple(keys[index] for index in main.outputs),
+        producers={key: node for node in builder.nodes for key in node.outputs},
+        consumers=_consumers(builder.nodes),
+        problems=tuple(builder.problems),
+        metadata=_metadata(model),
+        quantization=builder.quantization,
+    )
+
+
+class _Builder:
+    """Nodes and tensors of the subgraphs that the main one runs, bodies behind the operator that holds them."""
+
+    def __init__(self, model: TfliteModel) -> None:
+        self.model = model
+        self.nodes: list[Node] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, Constant] = {}
+        self.quantization: dict[str, TensorQuantization] = {}
+        self.problems: list[Problem] = []
+        self.keys: dict[int, tuple[str, ...]] = {}
+
+    def add(self, number: int, path: str) -> None:
+        """A subgraph's tensors and operators; one that two operators run is added once."""
+        subgraph = self.model.subgraphs[number]
+        self.keys[number] = _keys(subgraph, path)
+        for key, tensor in zip(self.keys[number], subgraph.tensors, strict=True):
+            shape = tuple(None if size < 0 else size for size in tensor.shape)
+            self.tensors[key] = Tensor(key, elem_type(tensor), shape)
+            if tensor.quantization:
+                self.quantization[key] = tensor.quantization
+            if self.model.is_constant(tensor):
+                self.constants[key] = constant(self.model, tensor, key)
+            if tensor.encoding:
+                text = f"'{key}' is stored in a form ({tensor.encoding}) that is not read"
+                self.problems.append(Problem("undecided", text))
+        for index, operator in enumerate(subgraph.operators):
+            self._operator(number, path, index, operator)
+
+    def _operator(self, number: int, path: str, index: int, operator: TfliteOperator) -> None:
+        keys = self.keys[number]
+        position = len(self.nodes)
+        custom = operator.op == "CUSTOM"
+        node = Node(
+            index=position,
+            name=f"{operator.title}#{index}",
+            op_type=operator.title,
+            domain=f"{DOMAIN}.custom" if custom else DOMAIN,
+            opset=operator.version,
+            inputs=tuple(keys[tensor] if tensor >= 0 else "" for tensor in operator.inputs),
+            outputs=tuple(keys[tensor] for tensor in operator.outputs),
+            attributes={name: _attribute(value) for name, value in operator.options.items()},
+            graph=path,
+            offset=operator.span.offset,
+            length=operator.span.length,
+        )
+        self.nodes.append(node)
+        bodies = tuple(self._body(option, body, node.name, path) for option, body in operator.bodies)
+        self.nodes[position] = replace(node, bodies=bodies)
+
+    def _body(self, option: str, number: int, holder: str, path: str) -> Body:
+        """A body of a control-flow operator, added where it is met first."""
+        name = option.removesuffix("_index")
+        inner = f"{path}/{holder}/{name}" if path else f"{holder}/{name}"
+        if number not in self.keys:
+            self.add(number, inner)
+        subgraph, keys = self.model.subgraphs[number], self.keys[number]
+        return Body(name, tuple(keys[i] for i in subgraph.inputs), tuple(keys[i] for i in subgraph.outputs), inner)
+
+    def left_out(self) -> None:
+        """Say which subgraphs the main one never runs."""
+        for number, subgraph in enumerate(self.model.subgraphs):
+            if number not in self.keys:
+                keys = [signature.key for signature in self.model.signatures if signature.subgraph == number]
+                entered = f"only signature '{keys[0]}' enters it" if keys else "nothing enters it"
+                text = f"subgraph {number} '{subgraph.name}' is not looked at: {entered}"
+                self.problems.append(Problem("undecided", text))
+
+
+def _keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
+    """A key for each tensor: its name, with its index where another has that name, behind the subgraph's path."""
+    seen: set[str] = set()
+    keys: list[str] = []
+    for index, tensor in enumerate(subgraph.tensors):
+        name = tensor.name or f"tensor#{index}"
+        key = f"{name}#{index}" if name in seen else name
+        seen |= {name, key}
+        keys.append(f"{path}/{key}" if path else key)
+    return tuple(keys)
+
+
+def _attribute(value: Value) -> Attribute:
+    return int(value) if isinstance(value, bool) else value
+
+
+def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:
+    """Nodes that read each value, once per node; a control-flow node reads its bodies' outputs."""
+    found: dict[str, dict[int, Node]] = {}
+    for node in nodes:
+        for key in (*node.inputs, *(key for body in node.bodies for key in body.outputs)):
+            if key:
+                found.setdefault(key, {})[node.index] = node
+    return {key: tuple(readers.values()) for key, readers in found.items()}
+
+
+def _metadata(model: TfliteModel) -> dict[str, str]:
+    """Metadata entries that are short text."""
+    found: dict[str, str] = {}
+    for name, buffer in model.metadata:
+        data = model.bytes_of(buffer) if model.buffers[buffer].length <= MAX_METADATA else b""
+        text = data.rstrip(b"\0").decode("utf-8", "replace")
+        if text and "\ufffd" not in text and name not in found:
+            found[name] = text
+    return found

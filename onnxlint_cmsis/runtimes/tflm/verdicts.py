@@ -1,0 +1,149 @@
+"""What becomes of an operator and of a model, decided from the steps of each kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+from onnxlint_cmsis.runtimes.tflm.arena import Arena, OperatorMemory
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
+from onnxlint_cmsis.types import KernelCall
+
+TEMP_BUFFERS = (
+    "Number of allocated temp buffers: -1. Checksum passing status: 1; "
+    "All temp buffers must be freed before calling ResetTempAllocations()"
+)
+"""What a Prepare prints that frees a tensor it never allocated, once for itself and once for what follows."""
+
+
+class TflmVerdict(str, Enum):
+    """What becomes of one operator."""
+
+    CMSIS_NN = "CMSIS-NN"
+    """CMSIS-NN functions compute it."""
+    REFERENCE = "reference code"
+    """Portable code of the runtime's own computes it."""
+    REFUSED = "refused"
+    """AllocateTensors or Invoke returns an error."""
+    HALTS = "halts"
+    """The firmware stops: a check does not hold."""
+    WRONG = "wrong"
+    """No error is seen, and the output is not what the model says."""
+    UNDECIDED = "undecided"
+    """The kernel would read what is not there."""
+
+
+@dataclass(frozen=True)
+class TflmOperator:
+    """One operator in one build."""
+
+    subgraph: int
+    """Subgraph."""
+    index: int
+    """Number in the subgraph."""
+    op: str
+    """Operator in the schema's words; a custom one by its own name."""
+    functions: tuple[str, ...]
+    """CMSIS-NN functions that are called, outermost; none for reference code."""
+    chain: tuple[str, ...]
+    """Kernels of the last function in order of delegation."""
+    verdict: TflmVerdict
+    """What becomes of it."""
+    reason: str
+    """Why."""
+    message: str
+    """What the firmware prints; empty where it prints nothing."""
+    stage: str
+    """`registration`, `Prepare` or `Invoke` for one at which the firmware stops; empty otherwise."""
+    scratch: tuple[int, ...]
+    """Bytes of each scratch request."""
+    memory: OperatorMemory | None
+    """What it asks for that stays; None where that is not known."""
+    call: KernelCall | None
+    """The call behind `functions`, where the library chooses among kernels."""
+
+
+class TflmReport(NamedTuple):
+    """A model in one build."""
+
+    operators: tuple[TflmOperator, ...]
+    """Operators in file order, all subgraphs."""
+    status: str
+    """`ok`, `alloc_error`, `invoke_error`, `halt`, or `undecided`."""
+    message: str
+    """What the firmware prints."""
+    arena: Arena | None
+    """Memory of a model whose tensors are allocated; None where it is not known."""
+    no_arena: str
+    """Why it is not known."""
+
+
+def stopped(owner: tuple[int, int, str], verdict: TflmVerdict, reason: str, message: str = "") -> TflmOperator:
+    """The row of an operator at which the allocation stops."""
+    stage = "" if verdict is TflmVerdict.UNDECIDED else Stage.PREPARE.value
+    return TflmOperator(*owner, (), (), verdict, reason, message, stage, (), None, None)
+
+
+def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmOperator:
+    """The row of an operator that no resolver of the runtime's own can add."""
+    reason = f"TensorFlow Lite Micro has no operator {operator.title}"
+    if operator.op == "CUSTOM":
+        reason = f"{operator.title} is a custom operator, which the application would have to register"
+    message = f"Failed to get registration from op code {operator.op}"
+    return TflmOperator(*owner, (), (), TflmVerdict.REFUSED, reason, message, "registration", (), None, None)
+
+
+def decided(p: Preparation, number: int) -> TflmOperator:
+    """The row of an operator whose Prepare runs to its end."""
+    view, build = p.view, p.build
+    verdict, reason, message, stage = _verdict(p)
+    structures = operator_bytes(view.operator.op, build)
+    memory = None
+    if structures and p.memory_known:
+        init = (structures.init,) if structures.init else ()
+        memory = OperatorMemory(structures.options, structures.alignment, init, tuple(p.persistent))
+    return TflmOperator(
+        number,
+        view.number,
+        view.operator.title,
+        tuple(p.functions),
+        p.chain,
+        verdict,
+        reason,
+        message,
+        stage,
+        tuple(p.scratch),
+        memory,
+        p.call,
+    )
+
+
+def _verdict(p: Preparation) -> tuple[TflmVerdict, str, str, str]:
+    """Verdict, reason, message and stage."""
+    for stage in Stage:
+        place = halt(p, stage)
+        if place:
+            return TflmVerdict.HALTS, place, "", stage.value
+        if stage is Stage.PREPARE and p.forgotten_bias:
+            reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
+            return TflmVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
+    if p.fails:
+        message = f"{p.fails}; Node {p.view.operator.op} (number {p.view.number}) failed to invoke with status 1"
+        return TflmVerdict.REFUSED, p.fails, message, Stage.INVOKE.value
+    if p.dropped or p.wrong:
+        message = p.dropped if p.dropped.startswith("tensorflow/") else ""
+        return TflmVerdict.WRONG, "; ".join(p.wrong) or f"an error is dropped: {p.dropped}", message, ""
+    if p.functions:
+        return TflmVerdict.CMSIS_NN, "", "", ""
+    return TflmVerdict.REFERENCE, p.reference, "", ""
+
+
+def halt(p: Preparation, stage: Stage) -> str:
+    """The first check of a stage that stops this build; empty where none does."""
+    if p.halted and p.halted[0] is stage:
+        return f"a check does not hold: {p.halted[1]}"
+    places = [place for when, place in p.failed_checks if when is stage]
+    return f"a check does not hold: {places[0]}" if places and p.build.checks else ""

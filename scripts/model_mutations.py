@@ -1,0 +1,153 @@
+"""Ways to damage a model: its bytes, or one of its attributes, shapes, operands, constants and versions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import helper, numpy_helper
+
+EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
+SIZES = [0, 1, 3, 2**31 - 1]
+REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
+BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
+LONGEST = 32
+"""Bytes that are deleted, doubled or exchanged at once."""
+
+
+def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
+    """The model with some damage; `kind` is `bytes`, `parts` or `both`, which draws one of them."""
+    chosen = chance.choice(("bytes", "parts")) if kind == "both" else kind
+    times = chance.choice([1, 1, 2, 3])
+    if chosen == "bytes":
+        damaged = bytearray(data)
+        for _ in range(times):
+            chance.choice(BYTE_MUTATIONS)(damaged, chance)
+        return bytes(damaged)
+    try:
+        proto = onnx.load_model_from_string(data)
+    except DecodeError:
+        return data
+    for _ in range(times):
+        chance.choice(PART_MUTATIONS)(proto, chance)
+    return proto.SerializeToString()
+
+
+def _flip(data: bytearray, chance: random.Random) -> None:
+    """One bit."""
+    if data:
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+
+
+def _replace(data: bytearray, chance: random.Random) -> None:
+    """One byte, mostly by one at the end of some range."""
+    if data:
+        data[chance.randrange(len(data))] = chance.choice([*BYTES, chance.randrange(256)])
+
+
+def _insert(data: bytearray, chance: random.Random) -> None:
+    """One to three new bytes."""
+    place = chance.randrange(len(data) + 1)
+    data[place:place] = bytes(chance.choice([*BYTES, chance.randrange(256)]) for _ in range(chance.randint(1, 3)))
+
+
+def _delete(data: bytearray, chance: random.Random) -> None:
+    """A few bytes."""
+    place = chance.randrange(len(data) + 1)
+    del data[place : place + chance.randint(1, LONGEST)]
+
+
+def _double(data: bytearray, chance: random.Random) -> None:
+    """A few bytes once more, somewhere else."""
+    start, place = (chance.randrange(len(data) + 1) for _ in range(2))
+    data[place:place] = data[start : start + chance.randint(1, LONGEST)]
+
+
+def _cut(data: bytearray, chance: random.Random) -> None:
+    """Everything from some place on."""
+    del data[chance.randrange(len(data) + 1) :]
+
+
+def _attribute(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """One attribute of one node."""
+    found = [a for node in proto.graph.node for a in node.attribute]
+    if not found:
+        return
+    target = chance.choice(found)
+    if target.type == onnx.AttributeProto.INT:
+        target.i = chance.choice(EXTREME)
+    elif target.type == onnx.AttributeProto.INTS:
+        values = [chance.choice(EXTREME) for _ in range(chance.choice([0, 1, len(target.ints), 5]))]
+        del target.ints[:]
+        target.ints.extend(values)
+    elif target.type == onnx.AttributeProto.FLOAT:
+        target.f = chance.choice(REALS)
+    elif target.type == onnx.AttributeProto.STRING:
+        target.s = chance.choice([b"", b"SAME_UPPER", b"x", b"\xff"])
+    if chance.random() < 0.1:
+        target.type = chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 11])  # type: ignore[assignment]
+
+
+def _shape(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """Size or rank of one input."""
+    if not proto.graph.input:
+        return
+    dims = chance.choice(proto.graph.input).type.tensor_type.shape.dim
+    action = chance.randrange(3)
+    if action == 0 and dims:
+        dims[chance.randrange(len(dims))].dim_value = chance.choice(SIZES)
+    elif action == 1 and dims:
+        del dims[chance.randrange(len(dims)) :]
+    else:
+        for _ in range(chance.choice([1, 4, 9])):
+            dims.add().dim_value = chance.choice([0, 1, 2])
+
+
+def _operand(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """Inputs of one node: fewer, none, or exchanged."""
+    found = [node for node in proto.graph.node if node.input]
+    if not found:
+        return
+    node = chance.choice(found)
+    place = chance.randrange(len(node.input))
+    if chance.random() < 0.5:
+        del node.input[place:]
+    else:
+        node.input[place] = chance.choice(["", *node.input])
+
+
+def _constant(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """An input made an initializer with extreme values."""
+    if not proto.graph.input:
+        return
+    given = chance.choice(proto.graph.input)
+    tensor = given.type.tensor_type
+    dims = [dim.dim_value for dim in tensor.shape.dim]
+    count = int(np.prod(dims, dtype=object)) if dims else 1
+    if tensor.elem_type not in (1, 6, 7) or not 0 <= count < 50:
+        return
+    kind = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    numbers = (
+        REALS if tensor.elem_type == 1 else [n for n in [*EXTREME, 3] if np.iinfo(kind).min <= n <= np.iinfo(kind).max]
+    )
+    values = np.array([chance.choice(numbers) for _ in range(count)], kind).reshape(dims)
+    proto.graph.initializer.append(numpy_helper.from_array(values, given.name))
+
+
+def _version(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """Another operator set; outputs without shapes."""
+    for output in proto.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    if proto.opset_import and chance.random() < 0.4:
+        proto.opset_import[0].version = chance.choice([1, 5, 7, 9, 11, 13, 18, 21, 24])
+
+
+BYTE_MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
+    *(_flip, _flip, _flip, _replace, _replace, _replace, _insert, _delete, _double, _cut),
+)
+PART_MUTATIONS: tuple[Callable[[onnx.ModelProto, random.Random], None], ...] = (
+    *(_attribute, _attribute, _shape, _shape, _operand, _constant, _constant, _constant, _version),
+)

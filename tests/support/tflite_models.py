@@ -1,0 +1,57 @@
+"""Small `.tflite` models for tests, as dicts for `tflite_writer.write`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.tflite_writer import operator_code
+
+
+def tensor(
+    name: str, shape: list[int], buffer: int = 0, scale: tuple[float, ...] | None = (0.5,), **more: Any
+) -> dict[str, Any]:
+    """An int8 tensor with zero-points 0."""
+    quantization = {"scale": list(scale), "zero_point": [0] * len(scale)} if scale else None
+    return {"name": name, "shape": shape, "type": "INT8", "buffer": buffer, "quantization": quantization, **more}
+
+
+def conv_model(**changes: Any) -> dict[str, Any]:
+    """One convolution with per-channel weights, a signature and a metadata entry."""
+    weights = tensor("w", [4, 1, 1, 8], buffer=1, scale=(0.1, 0.2, 0.3, 0.4))
+    weights["quantization"]["quantized_dimension"] = 0
+    options = {"padding": "VALID", "stride_w": 2, "stride_h": 1, "fused_activation_function": "RELU6"}
+    subgraph = {
+        "name": "main",
+        "tensors": [tensor("x", [1, 5, 5, 8], shape_signature=[-1, 5, 5, 8]), weights, tensor("y", [1, 5, 3, 4])],
+        "inputs": [0],
+        "outputs": [2],
+        "operators": [
+            {"opcode_index": 0, "inputs": [0, 1, -1], "outputs": [2], "builtin_options": ("Conv2DOptions", options)}
+        ],
+    }
+    model = {
+        "version": 3,
+        "operator_codes": [operator_code("CONV_2D", 3)],
+        "subgraphs": [subgraph],
+        "description": "test",
+        "buffers": [{}, {"data": list(range(32))}, {"data": list(b"1.5.0")}],
+        "metadata": [{"name": "min_runtime_version", "buffer": 2}],
+        "signature_defs": [{"signature_key": "serving", "inputs": [{"name": "x", "tensor_index": 0}]}],
+    }
+    return {**model, **changes}
+
+
+def one_operator(
+    op: str, tensors: list[dict[str, Any]], options: tuple[str, dict[str, Any]] | None = None, **more: Any
+):
+    """A model of one operator that reads all tensors but the last, which it writes; constants have a buffer."""
+    count = len(tensors) - 1
+    operator = {
+        "opcode_index": 0,
+        "inputs": list(range(count)),
+        "outputs": [count],
+        "builtin_options": options,
+    }
+    free = [index for index in range(count) if not tensors[index]["buffer"]]
+    subgraph = {"tensors": tensors, "inputs": free, "outputs": [count], "operators": [operator]}
+    return {"version": 3, "operator_codes": [operator_code(op)], "subgraphs": [subgraph], "buffers": [{}], **more}

@@ -1,0 +1,69 @@
+"""Damaged models end in findings, never in an internal error, a killed process or an endless run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import example_models
+import mutate_models
+from support import fixable_models, paths, resizable_models
+from support.tree_copy import TreeCopy
+
+COUNT = int(os.environ.get("ONNXLINT_MUTATIONS", "2000"))
+SMALL = 70_000
+"""Bytes up to which a third-party model is taken: more of the damage then hits its structure."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Models of every style of quantization, of several layers, and small ones of others where they are there."""
+    place = tmp_path_factory.mktemp("models")
+    for make in (example_models.mobilenet, example_models.residual, example_models.one_dimensional):
+        make(place)
+    example_models.dead_lanes(place, 9)
+    for make in (fixable_models.gaining, fixable_models.dead, fixable_models.hazardous):
+        (place / f"{make.__name__}.onnx").write_bytes(make())
+    for make in (resizable_models.integer_model, resizable_models.branch_model):
+        (place / f"{make.__name__}.onnx").write_bytes(make().SerializeToString())
+    (place / "qdq.onnx").write_bytes(resizable_models.qdq_model(bias=True).SerializeToString())
+    for path in (paths.SHARED / "models").glob("*.onnx"):
+        if path.stat().st_size < SMALL:
+            (place / path.name).write_bytes(path.read_bytes())
+    return place
+
+
+def test_no_damaged_model_is_an_internal_error(folder):
+    """2,000 in limited memory; ONNXLINT_MUTATIONS takes more. A number is looked at again as the script's docs say."""
+    command = [sys.executable, mutate_models.__file__, str(folder), "--count", str(COUNT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"{COUNT} damaged models, 0 of them ended in an error or too late\n"
+
+
+BROKEN = """
+
+_sound = layers_table
+
+
+def layers_table(path, settings, data=None):
+    if len(data) % 3 == 0:
+        raise KeyError("odd")
+    if len(data) % 3 == 1:
+        os.abort()
+    return _sound(path, settings, data)
+"""
+
+
+def test_an_error_and_an_end_of_the_process_are_told(folder, tmp_path):
+    """What the test above relies on: the script tells of both, and goes on behind a model that ends the process."""
+    copy = TreeCopy(tmp_path, ["scripts"])
+    copy.append("onnxlint_cmsis/layers.py", f"\n\nimport os\n{BROKEN}")
+    done = copy.python("scripts/mutate_models.py", str(folder), "--count", "12", "--kind", "parts")
+    assert done.returncode == 1, done.stderr
+    assert "KeyError: 'odd' at " in done.stdout
+    assert "its process ended with SIGABRT" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("12 damaged models, ")
