@@ -1,7 +1,7 @@
 """Times the linter as whole processes and prints ratios: python bench/speed.py [RUNS].
 
 * text and SARIF output on a MobileNet-size model against `import onnx; onnx.load(FILE, load_external_data=False)`;
-* the same file with and without the checks that search sizes (CNN201, CNN202);
+* the same file with and without the rules that search sizes;
 * a quantized MobileNet with every check on against the same `onnx.load`, for one target and for three;
 * 1 GB of weights against 1 MB; 10,000 nodes against 1,000; peak memory beside each.
 Processor seconds are compared, with modules compiled as in an installed package. Nothing here fails: shared machines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
@@ -14,19 +13,8 @@ from onnxlint_cmsis.types import Finding, Location
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.lowered import Lowered
-
-_ERRORS = {
-    "unreadable": "CNN001",
-    "not-onnx": "CNN002",
-    "lfs-pointer": "CNN003",
-    "too-deep": "CNN007",
-    "external": "CNN006",
-    "input-shape": "CNN008",
-}
-SIZE_RULES = ("CNN201", "CNN202")
-_PROBLEMS = {"invalid": "CNN004", "external": "CNN006"}
 
 
 class FileReport(NamedTuple):
@@ -53,10 +41,10 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     try:
         model = ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
-        return _report(path, settings, None, [_file_finding(path, _ERRORS[error.kind], error.message)])
+        return _report(path, settings, None, [_problem(error.kind, error.message, Location(path))])
     graph, lowered = model.graph, model.lowered
     too_large = _too_large(model, settings)
-    skipped = SIZE_RULES if too_large else ()
+    skipped = _size_codes() if too_large else ()
     sized = [] if skipped else _size_findings(model, settings)
     found = [*_problems(graph), *_layer_findings(model), *sized]
     report = _report(path, settings, graph, found, skipped)
@@ -84,33 +72,29 @@ def _report(
     return FileReport(path, outcome.findings, graph is not None, (), outcome.counts, skipped)
 
 
-def _file_finding(path: str, code: str, message: str) -> Finding:
-    from onnxlint_cmsis.checks.table import rule
+def _problem(kind: str, message: str, location: Location) -> Finding:
+    """The finding on a problem of a file, made by the rule that claims its kind."""
+    from onnxlint_cmsis.checks.file_problem import FileProblem
+    from onnxlint_cmsis.checks.registry import check_of_kind
 
-    row = rule(code)
-    return Finding(row.code, row.name, row.level, message, Location(path))
+    return next(check_of_kind(kind).findings(FileProblem(message, location)))
 
 
 def _problems(graph: Graph) -> Iterator[Finding]:
     """What the reader found wrong, at the node it speaks of."""
+    from onnxlint_cmsis.checks.subject import node_location
+
     by_label = {node.label: node for node in reversed(graph.nodes)} if graph.problems else {}
     for problem in graph.problems:
         node = by_label.get(problem.node)
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
-        finding = _file_finding(graph.path, _PROBLEMS[problem.kind], text)
-        yield replace(finding, location=node_location(graph.path, node)) if node else finding
-
-
-def node_location(path: str, node: Node) -> Location:
-    """Place of a node."""
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+        yield _problem(problem.kind, text, node_location(graph.path, node) if node else Location(graph.path))
 
 
 def _layer_findings(model: ModelAnalysis) -> list[Finding]:
-    from onnxlint_cmsis.checks.layers import check_layers
+    from onnxlint_cmsis.checks.run_checks import model_findings
 
-    return check_layers(model, _sound(model.graph, model.lowered))
+    return model_findings(model, _sound(model.graph, model.lowered))
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
@@ -122,13 +106,13 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
 
 
 def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
-    """CNN201 and CNN202, which search sizes and read weights."""
+    """Findings of the rules on sizes, which search sizes and read weights."""
     if not _sizing(model.path, settings) or not model.lowered.layers:
         return []
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
-    from onnxlint_cmsis.planning.findings import size_findings
+    from onnxlint_cmsis.planning.class_facts import class_findings
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
     from onnxlint_cmsis.rewrite.refusals import refused
@@ -137,12 +121,20 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     prices = Prices(settings.targets, predicted, model.route)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    return [*size_findings(found), *found.accepted]
+    return [*class_findings(found), *found.accepted]
+
+
+def _size_codes() -> tuple[str, ...]:
+    """Codes of the rules on sizes."""
+    from onnxlint_cmsis.checks.registry import checks_of
+    from onnxlint_cmsis.checks.rule import RuleScope
+
+    return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
 
 
 def _sizing(path: str, settings: Settings) -> list[str]:
     """Codes of the rules on sizes that the settings ask for."""
-    return [code for code in SIZE_RULES if codes.enabled(code, settings, path)]
+    return [code for code in _size_codes() if codes.enabled(code, settings, path)]
 
 
 def _skips(path: str, settings: Settings, too_large: str) -> Iterator[str]:

@@ -184,15 +184,9 @@ class Resize(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing the linter says about one place of one model."""
+class Content:
+    """What is said about one place of one model."""
 
-    code: str
-    """Stable code, `CNN102`."""
-    name: str
-    """Kebab name of the rule."""
-    level: Level
-    """note, warning or error."""
     message: str
     """What is said: node, operator, numbers, condition."""
     location: Location
@@ -209,6 +203,31 @@ class Finding:
     """C source the statement rests on."""
     properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
     """Further facts for JSON and SARIF."""
+
+
+@dataclass(frozen=True)
+class Statement(Content):
+    """What a check says; the row of its rule makes a finding of it."""
+
+    level: Level | None = None
+    """A milder level than the rule's; None for the rule's."""
+
+
+@dataclass(frozen=True)
+class RuleStamp:
+    """The rule that a finding belongs to."""
+
+    code: str
+    """Stable code."""
+    name: str
+    """Kebab name."""
+    level: Level
+    """note, warning or error."""
+
+
+@dataclass(frozen=True)
+class Finding(Content, RuleStamp):
+    """One thing the linter says: a rule, then what it says about one place of one model."""
 
     @property
     def complete(self) -> str:

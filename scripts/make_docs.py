@@ -14,13 +14,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from firmware_check.operator_format import ROWS  # noqa: E402
 from firmware_check.reading.forms import FORMS, Form  # noqa: E402
 from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
-from onnxlint_cmsis.checks.actions import ACTIONS  # noqa: E402
-from onnxlint_cmsis.checks.table import RULES, Rule  # noqa: E402
+from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
+from onnxlint_cmsis.checks.registry import RULES, codes_of  # noqa: E402
+from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
-from onnxlint_cmsis.config.keys import KEYS, Key  # noqa: E402
+from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
-from onnxlint_cmsis.reporters.rule_help import explanation  # noqa: E402
+from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from report_page import report_page  # noqa: E402
+
+CODES = {rule.name: rule.code for rule in RULES}
 
 CONFIG_HEAD = """# Configuration
 
@@ -38,7 +41,7 @@ in it.
 |---|---|---|---|
 """
 
-EXAMPLE = """
+EXAMPLE = f"""
 ## Example
 
 ```toml
@@ -46,11 +49,11 @@ EXAMPLE = """
 targets = ["cortex-m4", "cortex-m55"]
 release = "7.0.0"
 fail-on = "error"
-extend-ignore = ["CNN114"]
+extend-ignore = ["{CODES["depthwise-to-conv"]}"]
 exclude = ["third_party", "models/old/**"]
 
 [tool.onnxlint-cmsis.levels]
-CNN101 = "note"
+{CODES["conv-1x1"]} = "note"
 
 [tool.onnxlint-cmsis.input-shapes]
 image = [1, 3, 96, 96]
@@ -59,19 +62,20 @@ image = [1, 3, 96, 96]
 "models/demo/*" = ["CNN1"]
 
 [[tool.onnxlint-cmsis.suppress]]
-rule = "CNN302"
+rule = "{CODES["wrong-result"]}"
 path = "models/kws.onnx"
 node = "Conv_3"
 reason = "checked on the board"
 ```
 """
 
-METADATA = """
+METADATA = f"""
 ## Suppressions inside a model
 
 A binary has no comments, so a model or a node may carry one in its `metadata_props`: key `onnxlint-cmsis:ignore`, value
-the rules and then the reason, for example `CNN102,CNN103 fixed by the next training`. On the model it covers the whole
-model, on a node that node. A suppression that matches nothing is reported as [CNN090](rules/CNN090.md).
+the rules and then the reason, for example `conv-1x1-fast,conv-1xn fixed by the next training`. On the model it covers
+the whole model, on a node that node. A suppression that matches nothing is reported as
+[unused-suppression](rules/{CODES["unused-suppression"]}.md).
 """
 
 
@@ -151,9 +155,9 @@ and is fixable. What would serve no such finding stays as it is, even where anot
 
 FIXES_TAIL = """
 A finding that is suppressed, or that the baseline has, is left alone: its channel count stays, its hazard is not
-stepped around. A growth that pays is made for CNN201, whichever other findings it happens to answer. A baseline has
-what linting told when it was written; of models above `size-checks-limit` or `size-checks-layers` linting tells
-neither CNN201 nor CNN202, so write it with both `unlimited` where a fix shall leave them alone.
+stepped around. A growth that pays is made for more-channels, whichever other findings it happens to answer. A baseline
+has what linting told when it was written; of models above `size-checks-limit` or `size-checks-layers` linting tells
+neither more-channels nor dead-channels, so write it with both `unlimited` where a fix shall leave them alone.
 """
 
 
@@ -168,7 +172,18 @@ def pages() -> dict[Path, str]:
 
 def rule_page(rule: Rule) -> str:
     """The page of one rule."""
-    return f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{explanation(rule).strip()}\n"
+    head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
+    return head + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+
+
+def _example(title: str, example: Example) -> str:
+    """A model in ONNX's textual syntax with the options, or what it is in words."""
+    options = f", with `{example.options}`" if example.options else ""
+    files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
+    if example.model is None:
+        return f"\n## {title}\n\nA path that does not exist.\n"
+    text = example.shown or (example.model if isinstance(example.model, str) else example.model.decode()).strip()
+    return f"\n## {title}{options}\n\n```text\n{text}\n```\n{files}"
 
 
 def index_page() -> str:
@@ -192,7 +207,7 @@ def _fixes() -> str:
     """What a fix does for which rules."""
     rows = ""
     for action in ACTIONS:
-        codes = ", ".join(f"[{code}](rules/{code}.md)" for code in action.codes)
+        codes = ", ".join(f"[{code}](rules/{code}.md)" for code in codes_of(action))
         rows += f"| {codes} | {', '.join(f'`{policy}`' for policy in action.policies)} | {action.what} |\n"
     return f"{FIXES_HEAD}{rows}{FIXES_TAIL}"
 

@@ -1,7 +1,7 @@
-"""Makes onnxlint_cmsis/checks/evidence_table.py from cost vectors: python scripts/measure_evidence.py FOLDER [--check].
+"""Makes onnxlint_cmsis/checks/measured_pairs.py from cost vectors: python scripts/measure_evidence.py FOLDER [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
-library (see onnxlint_cmsis/checks/evidence.py for how they were counted). A pair is two rows that differ in one channel
+library (see onnxlint_cmsis/checks/gain.py for how they were counted). A pair is two rows that differ in one channel
 count, the second being the nearest count that takes the kernel a check wants.
 """
 
@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.checks.evidence import COMPILER, REGIONS, Evidence, pair_values
+from onnxlint_cmsis.checks.evidence import Evidence
+from onnxlint_cmsis.checks.gain import COMPILER, pair_values
 from onnxlint_cmsis.checks.registry import CHECKS
-from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
@@ -26,7 +27,7 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.types import Isa, KernelCall, Target
 
-TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "evidence_table.py"
+TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "measured_pairs.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
 NO_MODEL = ModelAnalysis("", AnalysisSettings(()), graph=Graph("", (), {}, {}, (), (), {}, {}))
 NO_NODE = Node(0, "", "", "", 0, (), ())
@@ -50,7 +51,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
     """Entry point of each pair, whether it lies in the check's region, and its change of instructions in percent."""
     for call, before in costs.items():
         layer = Layer(NO_NODE, call, {name: Channel("", 0) for name in CHANNELS})
-        subject = Subject(NO_MODEL, layer, target, route(call, target))
+        subject = layer_subject(NO_MODEL, layer, target, route(call, target))
         if not check.misses(subject):
             continue
         reached = next(check.reach(subject), None)
@@ -58,13 +59,13 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
             continue
         after = layer.resized(reached.variable, reached.want)
         if after in costs and not subject.route.status:
-            inside = REGIONS[check.code].evaluate(pair_values(call, after)) is True
+            inside = check.gain.region.evaluate(pair_values(call, after)) is True
             yield call.entry, inside, (costs[after] / before - 1) * 100
 
 
 def rows(folder: Path) -> Iterator[Evidence]:
     """Every row of the table, checks in code order, files in name order."""
-    checks = [check for check in CHECKS if isinstance(check, RoutingCheck) and check.code in REGIONS]
+    checks = [check.run for check in CHECKS if isinstance(check.run, RoutingCheck) and check.run.gain.rule]
     for path in sorted(folder.glob("*.jsonl.gz")):
         name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
         target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
@@ -76,17 +77,19 @@ def rows(folder: Path) -> Iterator[Evidence]:
             for (entry, inside), percents in groups.items():
                 median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
                 faster = sum(percent < 0 for percent in percents)
-                yield Evidence(check.code, entry, target.release, isa, inside, len(percents), faster, median, worst)
+                yield Evidence(
+                    check.gain.rule, entry, target.release, isa, inside, len(percents), faster, median, worst
+                )
 
 
 def text(folder: Path) -> str:
     """Text of the module."""
     head = (
-        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see evidence.py."""\n\n'
+        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see gain.py."""\n\n'
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )
-    body = sorted(rows(folder), key=lambda row: (row.code, row.entry, not row.inside))
+    body = sorted(rows(folder), key=lambda row: (row.rule, row.entry, not row.inside))
     return head + "".join(f"    Evidence({', '.join(_literal(value) for value in row)}),\n" for row in body) + ")\n"
 
 

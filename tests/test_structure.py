@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,26 @@ def test_docs_are_not_stale() -> None:
 def test_the_evidence_table_is_what_the_vectors_say() -> None:
     script = [sys.executable, "scripts/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
     assert subprocess.run(script, cwd=ROOT, check=False).returncode == 0
+
+
+CODE = re.compile(r"CNN\d{3}")
+
+
+def test_no_rule_code_is_written_outside_the_file_of_its_rule() -> None:
+    """Codes stand in the row of their rule; documentation, which the docstrings of rules are, may refer to others."""
+    rules = PACKAGE / "checks" / "rules"
+    for path in [*MODULES, *(ROOT / "firmware_check").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        docs = ast.get_docstring(ast.parse(text), clean=False) if path.parent == rules else None
+        written = CODE.findall(text.replace(docs, "") if docs else text)
+        assert len(written) == (path.parent == rules and path.name != "__init__.py"), path
+
+
+def test_a_file_of_a_rule_knows_no_other_code_but_its_own() -> None:
+    from onnxlint_cmsis.checks.registry import MODULES as NAMES
+    from onnxlint_cmsis.checks.registry import RULES
+
+    files = {path.stem: path for path in (PACKAGE / "checks" / "rules").glob("[!_]*.py")}
+    assert files.keys() == set(NAMES)
+    for name, rule in zip(NAMES, RULES, strict=True):
+        assert f'code="{rule.code}"' in files[name].read_text(encoding="utf-8")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Finding
 
 VERSION = 1
-UNUSED = "CNN091"
+UNUSED = "unused-baseline-entry"
+"""Kind of the problem that an entry matches no finding."""
 
 
 class BaselineError(UsageError):
@@ -117,7 +118,7 @@ def has(baseline: Baseline, file: str, finding: Finding) -> bool:
 
 
 def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
-    """A CNN091 for each entry with fewer findings than it counts, in the files linted and those that are gone."""
+    """A finding for each entry with fewer findings than it counts, in the files linted and those that are gone."""
     found = {key_of(baseline.path, told.file): (_entries(told.findings), told.ran) for told in linted}
     folder = Path(baseline.path).absolute().parent
     result: list[Finding] = []
@@ -152,8 +153,8 @@ def _are(number: int) -> str:
 
 
 def _finding(baseline: Baseline, message: str) -> Finding:
-    from onnxlint_cmsis.checks.table import rule
-    from onnxlint_cmsis.types import Finding, Location
+    from onnxlint_cmsis.checks.file_problem import FileProblem
+    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.types import Location
 
-    row = rule(UNUSED)
-    return Finding(row.code, row.name, row.level, message, Location(baseline.path))
+    return next(check_of_kind(UNUSED).findings(FileProblem(message, Location(baseline.path))))

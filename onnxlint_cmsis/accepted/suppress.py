@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Finding, Location
 
 METADATA_KEY = "onnxlint-cmsis:ignore"
-UNUSED = "CNN090"
+UNUSED = "unused-suppression"
+"""Kind of the problem that a suppression matches nothing."""
 SUPPRESSED = "suppressed"
 _VALUE = re.compile(r"\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)", re.DOTALL)
 
 
-class Outcome(NamedTuple):
+class Suppressed(NamedTuple):
     """What is left of a file's findings."""
 
     findings: tuple[Finding, ...]
-    """Those nobody accepted, then one CNN090 for each suppression of the model that matches nothing."""
+    """Those nobody accepted, then one for each suppression of the model that matches nothing."""
     counts: dict[str, int]
     """`suppressed`: findings left out; and by origin the matches of each configuration entry that covers the file."""
 
@@ -38,7 +39,7 @@ class _Marked(NamedTuple):
 
 def apply(
     findings: Sequence[Finding], settings: Settings, graph: Graph | None, path: str, skipped: Sequence[str] = ()
-) -> Outcome:
+) -> Suppressed:
     """Leave out the accepted findings of one file; call it with the findings that selection has left.
 
     `graph` is None for a file that could not be read; `skipped` are codes of rules that did not run on it, whose
@@ -61,7 +62,7 @@ def apply(
     reported = (codes.adjust(finding, settings) for finding in [*unknown, *unused])
     counts = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
     counts[SUPPRESSED] = len(findings) - len(kept)
-    return Outcome((*kept, *(finding for finding in reported if finding)), counts)
+    return Suppressed((*kept, *(finding for finding in reported if finding)), counts)
 
 
 def matches(entry: Suppression, finding: Finding) -> bool:
@@ -82,17 +83,16 @@ def concerns(entry: Suppression, codes_: Sequence[str]) -> bool:
 
 
 def unused_finding(message: str, where: Location) -> Finding:
-    """A CNN090 with the text and place given."""
-    from onnxlint_cmsis.checks.table import rule
-    from onnxlint_cmsis.types import Finding
+    """A finding of the rule unused-suppression with the text and place given."""
+    from onnxlint_cmsis.checks.file_problem import FileProblem
+    from onnxlint_cmsis.checks.registry import check_of_kind
 
-    row = rule(UNUSED)
-    return Finding(row.code, row.name, row.level, message, where)
+    return next(check_of_kind(UNUSED).findings(FileProblem(message, where)))
 
 
 def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
     """True where the entry's pattern matches the file and its rules run on it."""
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     return (entry.path is None or entry.path.matches(path)) and any(
         codes.enabled(row.code, settings, path) for row in RULES if row.code.startswith(entry.rule)
@@ -100,7 +100,7 @@ def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
 
 
 def _in_model(graph: Graph, path: str) -> tuple[list[_Marked], list[Finding]]:
-    """The suppressions a model carries, and a CNN090 for each that names no rule."""
+    """The suppressions a model carries, and a finding on each that names no rule."""
     marked: list[_Marked] = []
     unknown: list[Finding] = []
     for value, where, node in _values(graph, path):
@@ -131,7 +131,7 @@ def _values(graph: Graph, path: str) -> Iterator[tuple[str, Location, Node | Non
 
 
 def _parts(value: str) -> tuple[list[str], str]:
-    """The rules and the reason in `CNN102,CNN103 reason text`."""
+    """The rules and the reason in `conv-1x1,overrun reason text`."""
     match = _VALUE.fullmatch(value)
     if match is None:
         return [value], ""

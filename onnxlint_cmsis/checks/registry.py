@@ -1,62 +1,95 @@
-"""The checks that look at a layer on a target, in code order; an explicit table."""
+"""Every rule with its check, in code order; a new check is a file in `rules` and its name here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from onnxlint_cmsis.checks import (
-    conv_1x1,
-    conv_1x1_fast,
-    conv_1xn,
-    conv_s4_even,
-    conv_s16_fast,
-    depthwise_3x3,
-    depthwise_multiplier_tile,
-    depthwise_opt,
-    depthwise_s16_fast,
-    depthwise_to_conv,
-    fully_connected_per_channel,
-    no_entry_point,
-    overrun,
-    returns_error,
-    too_large,
-    transpose_conv_reversed,
-    wrong_result,
+from onnxlint_cmsis.checks.fix_actions import FixAction
+from onnxlint_cmsis.checks.rule import Rule, RuleScope, stamped
+from onnxlint_cmsis.types import Finding, Statement
+
+MODULES = (
+    "unreadable_file",
+    "not_onnx",
+    "git_lfs_pointer",
+    "invalid_model",
+    "undecided",
+    "external_data",
+    "nested_too_deep",
+    "wrong_input_shape",
+    "unused_suppression",
+    "unused_baseline_entry",
+    "conv_1x1",
+    "conv_1x1_fast",
+    "conv_1xn",
+    "conv_s16_fast",
+    "conv_s4_even",
+    "depthwise_3x3",
+    "depthwise_opt",
+    "depthwise_multiplier_tile",
+    "depthwise_to_conv",
+    "depthwise_s16_fast",
+    "transpose_conv_reversed",
+    "fully_connected_per_channel",
+    "no_entry_point",
+    "more_channels",
+    "dead_channels",
+    "returns_error",
+    "wrong_result",
+    "overrun",
+    "too_large",
 )
-from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.types import Finding
+"""Modules of `rules`; each has `RULE` and `run`."""
 
 
-class Check(Protocol):
-    """Anything that looks at one layer on one target."""
+class LintCheck(NamedTuple):
+    """A rule and what it runs."""
 
-    @property
-    def code(self) -> str:
-        """Code of the rule."""
-        ...
+    rule: Rule
+    """The row."""
+    run: Callable[[Any], Iterator[Statement]]
+    """What it says of one thing of its scope (see RuleScope)."""
 
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """Yield the findings."""
-        ...
+    def findings(self, subject: object) -> Iterator[Finding]:
+        """What it says, as findings."""
+        for said in self.run(subject):
+            yield stamped(self.rule, said)
 
 
-CHECKS: tuple[Check, ...] = (
-    conv_1x1.CHECK,
-    conv_1x1_fast.CHECK,
-    conv_1xn.CHECK,
-    conv_s16_fast.CHECK,
-    conv_s4_even.CHECK,
-    depthwise_3x3.CHECK,
-    depthwise_opt.CHECK,
-    depthwise_multiplier_tile.CHECK,
-    depthwise_to_conv.CHECK,
-    depthwise_s16_fast.CHECK,
-    transpose_conv_reversed.CHECK,
-    fully_connected_per_channel.CHECK,
-    no_entry_point.CHECK,
-    returns_error.CHECK,
-    wrong_result.CHECK,
-    overrun.CHECK,
-    too_large.CHECK,
-)
+def _check(name: str) -> LintCheck:
+    module = import_module(f"onnxlint_cmsis.checks.rules.{name}")
+    return LintCheck(module.RULE, module.run)
+
+
+CHECKS: tuple[LintCheck, ...] = tuple(map(_check, MODULES))
+RULES: tuple[Rule, ...] = tuple(check.rule for check in CHECKS)
+
+_BY_CODE = {check.rule.code: check for check in CHECKS}
+_BY_KIND = {kind: check for check in CHECKS for kind in check.rule.kinds}
+
+
+def rule(code: str) -> Rule:
+    """Row of a code. Raises KeyError for one that does not exist."""
+    return _BY_CODE[code].rule
+
+
+def check_of_kind(kind: str) -> LintCheck:
+    """The check whose row claims a kind of ModelError, reading problem or hazard. Raises KeyError."""
+    return _BY_KIND[kind]
+
+
+def checks_of(scope: RuleScope) -> tuple[LintCheck, ...]:
+    """Checks that look at one kind of thing."""
+    return tuple(check for check in CHECKS if check.rule.scope is scope)
+
+
+def codes_of(*actions: FixAction) -> tuple[str, ...]:
+    """Codes of the rules whose findings an action answers, in code order."""
+    return tuple(row.code for row in RULES if row.action in actions)
+
+
+def codes_of_policy(policy: str) -> tuple[str, ...]:
+    """Codes of the rules that a value of --fix-policy acts on."""
+    return tuple(row.code for row in RULES if row.action and policy in row.action.policies)

@@ -1,8 +1,8 @@
-"""What a check looks at: one layer on one target, with its route and the classes of its channel counts."""
+"""What checks look at: one layer on one target with its route and channel counts, or a whole model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,10 +10,12 @@ from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.types import Finding, KernelCall, Level, Location, Resize, Source, Target
+from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.types import KernelCall, Location, Resize, Source, Statement, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.graph.model import Node
 
 REACH = 16
 """How many channels a check looks ahead: the largest step a routing condition asks for (`input_dims.c > 16`)."""
@@ -30,6 +32,8 @@ class Subject(NamedTuple):
     """Where it will run."""
     route: Route
     """What runs it there."""
+    code_of: Callable[[str], str]
+    """Code of the rule that reports a kind of hazard, for messages that name it."""
 
     def routed(self, call: KernelCall) -> Route:
         """Route of a changed call on the same target."""
@@ -74,15 +78,12 @@ class Subject(NamedTuple):
             tensor = producer.inputs[0] if producer is not None else ""
         return tensor
 
-    def finding(self, code: str, name: str, level: Level, message: str) -> Finding:
-        """Make a finding on this layer; `message` is what follows `Conv 'name'`."""
+    def say(self, message: str) -> Statement:
+        """Make a statement about this layer; `message` is what follows `Conv 'name'`."""
         node = self.layer.node
-        tensor = node.outputs[0] if node.outputs else ""
-        location = Location(
-            self.model.graph.path, node.label, node.op_type, tensor, node.graph, node.offset, node.length
-        )
         text = f"{node.op_type} '{node.label}': {message}"
-        return Finding(code, name, level, text, location, (self.target.label,), taken=self.route.kernel)
+        location = node_location(self.model.graph.path, node)
+        return Statement(text, location, targets=(self.target.label,), taken=self.route.kernel)
 
     def resize(self, variable: str, want: int) -> Resize:
         """Describe a change of a channel count and whether it may happen."""
@@ -91,10 +92,33 @@ class Subject(NamedTuple):
         return resize(self.model.dimensions, self.layer, variable, want)
 
 
-def with_resize(finding: Finding, change: Resize, wanted: str) -> Finding:
-    """The finding with the channel count it asks for; its location names the tensor that carries it."""
-    location = finding.location._replace(tensor=change.tensor)
-    return replace(finding, resize=change, wanted=wanted, location=location)
+class ModelSubject(NamedTuple):
+    """A model on all its targets."""
+
+    model: ModelAnalysis
+    """The model."""
+    lowered: Lowered
+    """Its layers that are to be judged, and its other nodes."""
+    code_of: Callable[[str], str]
+    """Code of the rule that reports a kind of hazard."""
+
+    def layers(self) -> Iterator[Subject]:
+        """Each layer on each target."""
+        for layer in self.lowered.layers:
+            for target, taken in self.model.routes(layer):
+                yield Subject(self.model, layer, target, taken, self.code_of)
+
+
+def node_location(path: str, node: Node) -> Location:
+    """Place of a node; its tensor is the first output."""
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+
+
+def with_resize(said: Statement, change: Resize, wanted: str) -> Statement:
+    """The statement with the channel count it asks for; its location names the tensor that carries it."""
+    location = said.location._replace(tensor=change.tensor)
+    return replace(said, resize=change, wanted=wanted, location=location)
 
 
 def freedom_text(change: Resize) -> str:

@@ -130,9 +130,9 @@ def _in_callers_terms(branch: Branch, tried: Tried) -> Tried:
 def _run(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
     """Follow the delegations from one kernel, collecting hazards; an error ends the call there."""
     met, open_ = _met(entry, kernel, values, target)
-    errors = tuple(hazard for hazard in met if hazard.kind == "error")
+    errors = tuple(hazard for hazard in met if hazard.kind == "returns-error")
     if errors:
-        met = tuple(hazard for hazard in met if hazard.kind in ("error", "narrow"))
+        met = tuple(hazard for hazard in met if hazard.kind in ("returns-error", "too-large"))
     known = known._replace(
         chain=(*known.chain, kernel),
         hazards=known.hazards + met,
@@ -172,7 +172,7 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
 
 def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
     """The variables that leave it open whether an error is returned."""
-    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "error")
+    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "returns-error")
     return frozenset().union(*names)
 
 

@@ -38,7 +38,7 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     `wrapper`, `in`, `filter` and `out` are required. What else is missing or null is the default target's version,
     isa and compiler (`isa` and `cpu` exclude each other), stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult
     filter channels / input channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and
-    pad_after as the output size implies. Answers already present are replaced.
+    pad_after as the output size implies. Answers already present are replaced. `hazards` has the kinds of those met.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -139,7 +139,7 @@ def _result(found: Route, call: KernelCall, target: Target) -> dict[str, object]
         "status": found.status,
         "buffer_size": found.buffer_size,
         "buffer_size_2": found.reverse_buffer_size,
-        "hazards": list(dict.fromkeys(hazard.code for hazard in hazards)),
+        "hazards": list(dict.fromkeys(hazard.kind for hazard in hazards)),
         "hazard_ids": [hazard.id for hazard in hazards],
         "why": _why(found, call, target),
     }

@@ -131,7 +131,7 @@ class Hazard(NamedTuple):
     id: str
     """Stable name in kebab case."""
     kind: str
-    """`error`, `wrong`, `overrun` or `narrow`."""
+    """`returns-error`, `wrong-result`, `overrun` or `too-large`."""
     entries: tuple[str, ...]
     """Entry points it is reached through."""
     kernels: tuple[str, ...]
@@ -157,11 +157,6 @@ class Hazard(NamedTuple):
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
 
-    @property
-    def code(self) -> str:
-        """Rule code of the kind: CNN301 ... CNN304."""
-        return CODES[self.kind]
-
     def meets(self, values: Values) -> bool | None:
         """Whether a call meets it; None where unknown sizes leave it open."""
         truth = self.when.evaluate(values)
@@ -181,6 +176,3 @@ class Hazard(NamedTuple):
             held = self.unsized.holding(values)
         have = ", ".join(dict.fromkeys(part.have(values) for part in held))
         return f"{have}; allowed: {' or '.join(not_(part).explain() for part in held)}" if held else ""
-
-
-CODES = {"error": "CNN301", "wrong": "CNN302", "overrun": "CNN303", "narrow": "CNN304"}

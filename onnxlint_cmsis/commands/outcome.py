@@ -85,7 +85,7 @@ def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], l
 
 
 def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]:
-    """A CNN090 for each configuration entry that matches nothing in the files it covers, all of which were analysed."""
+    """A finding on each configuration entry that matches nothing in the files it covers, all of which were analysed."""
     from onnxlint_cmsis.accepted.suppress import concerns
 
     hits: dict[str, int] = {}

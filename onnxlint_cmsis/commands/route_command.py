@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.commands.json_lines import add_lines, answer_file, target_of
 from onnxlint_cmsis.commands.options import Parser
@@ -12,6 +12,9 @@ from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
+
+    from onnxlint_cmsis.types import Target
 
 SHAPES = {"--in": 4, "--filter": 4, "--out": 4, "--stride": 2, "--padding": 2, "--pad-after": 2, "--dilation": 2}
 """Options of a single shape with the number of sizes each takes."""
@@ -21,17 +24,26 @@ _HELP = {4: ("N,H,W,C", "NHWC; convolution filters are out_c,h,w,in_c, depthwise
 
 def run(argv: list[str]) -> int:
     """Answer each record, or the one shape of the options."""
-    from onnxlint_cmsis.cmsis_nn.route_json import answer
-
     args = make_parser().parse_args(argv)
     if not args.wrapper:
-        return answer_file(args, answer)
+        return answer_file(args, _answer)
     target = target_of(args)
     try:
-        sys.stdout.write(json.dumps(answer(record(args), target), indent=1) + "\n")
+        sys.stdout.write(json.dumps(_answer(record(args), target), indent=1) + "\n")
     except ValueError as error:
         raise UsageError(str(error)) from None
     return 0
+
+
+def _answer(asked: Mapping[str, object], target: Target) -> dict[str, object]:
+    """The answer to a record, with the codes of the rules that report its hazards."""
+    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.cmsis_nn.route_json import answer
+
+    found = answer(asked, target)
+    if kinds := found.get("hazards"):
+        found["hazards"] = [check_of_kind(str(kind)).rule.code for kind in cast("list[object]", kinds)]
+    return found
 
 
 def make_parser() -> Parser:

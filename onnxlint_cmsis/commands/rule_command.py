@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.options import Parser
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.reporters.rule_help import explanation
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.table import Rule
+    from onnxlint_cmsis.checks.rule import Rule
 
 VERSION = 1
 
@@ -44,7 +43,7 @@ def run(argv: list[str]) -> int:
 
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
     from onnxlint_cmsis.config.codes import resolve
 
     try:
@@ -55,7 +54,7 @@ def _chosen(names: list[str]) -> list[Rule]:
 
 
 def _page(rule: Rule) -> str:
-    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{explanation(rule)}\n"
+    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{rule.explanation}\n"
 
 
 def _fields(rule: Rule) -> dict[str, str]:
@@ -64,5 +63,5 @@ def _fields(rule: Rule) -> dict[str, str]:
         "name": rule.name,
         "level": rule.level.name.lower(),
         "summary": rule.summary,
-        "explanation": explanation(rule),
+        "explanation": rule.explanation,
     }

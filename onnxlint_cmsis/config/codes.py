@@ -20,7 +20,7 @@ def resolve(text: str) -> str:
     wanted = text.strip()
     if wanted.upper() == EVERY:
         return EVERY
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     for rule in RULES:
         if wanted.lower() == rule.name:
@@ -35,7 +35,7 @@ def _existing(wanted: str) -> str:
     """The names that come close, or all codes."""
     import difflib
 
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     words = [word for rule in RULES for word in (rule.code, rule.name)]
     close = difflib.get_close_matches(wanted, words, cutoff=0.75)
@@ -51,19 +51,23 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
     """True where the rule runs on the file: the longer of select and ignore decides, and ignore where they tie."""
-    if longest(code, settings.select) <= longest(code, settings.ignore):
+    selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
+    if longest(code, selected) <= longest(code, ignored):
         return False
     return not any(longest(code, codes) >= 0 and glob.matches(path) for glob, codes in settings.per_file_ignores)
 
 
 def fixable(settings: Settings, path: str) -> frozenset[str]:
     """Codes whose findings a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
-    from onnxlint_cmsis.checks.actions import FIXED_CODES
+    from onnxlint_cmsis.checks.registry import RULES
 
+    able = settings.fixable + settings.extend_fixable
     return frozenset(
-        code
-        for code in FIXED_CODES
-        if enabled(code, settings, path) and longest(code, settings.fixable) > longest(code, settings.unfixable)
+        rule.code
+        for rule in RULES
+        if rule.action
+        and enabled(rule.code, settings, path)
+        and longest(rule.code, able) > longest(rule.code, settings.unfixable)
     )
 
 
@@ -75,7 +79,7 @@ def level_of(code: str, level: Level, settings: Settings) -> Level:
     size = longest(code, settings.levels)
     if size < 0:
         return level
-    from onnxlint_cmsis.checks.table import rule
+    from onnxlint_cmsis.checks.registry import rule
 
     wanted = settings.levels[code[:size]]
     return wanted if level >= rule(code).level else min(level, wanted)

@@ -27,7 +27,7 @@ def analyse(graph: Graph) -> Dimensions:
     context = walk(graph)
     locks = _locks(context)
     if risky := risks(graph):
-        from onnxlint_cmsis.dims.new_lanes.analysis import lock_new_lanes
+        from onnxlint_cmsis.dims.new_lanes.new_lane_locks import lock_new_lanes
 
         lock_new_lanes(context, risky)
         locks = _locks(context)

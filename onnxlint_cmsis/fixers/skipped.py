@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.checks.undecided import missing_sizes
+from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import PADDED
 from onnxlint_cmsis.fixers.snapshot import Reasons, name_of

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.planning.answers import answered
-from onnxlint_cmsis.planning.findings import asks, change_finding
+from onnxlint_cmsis.planning.class_facts import asks, change_finding
 from onnxlint_cmsis.planning.plan_model import ModelPlan, plan_model
 from onnxlint_cmsis.planning.planning_input import planning_input
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.actions import REPAIR
-from onnxlint_cmsis.checks.hazard import HazardCheck
-from onnxlint_cmsis.checks.registry import CHECKS, Check
-from onnxlint_cmsis.checks.routing import RoutingCheck
-from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.registry import LintCheck, checks_of
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) ->
     for site in view.sites:
         if group.id in site.leaves:
             for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
-                subject = Subject(view.model, site.layer, target, price.route)
-                for check in (check for check in CHECKS if check.code in REPAIR.codes):
-                    yield from check.run(subject)
+                subject = layer_subject(view.model, site.layer, target, price.route)
+                for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
+                    yield from check.findings(subject)
 
 
 def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
@@ -50,15 +51,13 @@ def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Fi
         return
     prices = (found.prices.of(site.layer.call), found.prices.at(site, held), found.prices.at(site, after))
     for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
-        subject = Subject(found.view.model, site.layer, target, present.route)
-        for check in (check for check in CHECKS if check.code in rules):
-            for finding in check.run(subject):
+        subject = layer_subject(found.view.model, site.layer, target, present.route)
+        for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.code in rules):
+            for finding in check.findings(subject):
                 if _there(check, finding, still.route) and not _there(check, finding, gone.route):
                     yield finding
 
 
-def _there(check: Check, finding: Finding, route: Route) -> bool:
+def _there(check: LintCheck, finding: Finding, route: Route) -> bool:
     """Whether a finding holds for another route of its layer."""
-    if isinstance(check, HazardCheck):
-        return any(hazard.id == finding.properties["hazard"] for hazard in route.hazards)
-    return isinstance(check, RoutingCheck) and not check.satisfied(route)
+    return isinstance(check.run, HazardCheck | RoutingCheck) and check.run.there(finding, route)

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
-from onnxlint_cmsis.checks.registry import CHECKS
-from onnxlint_cmsis.checks.routing import RoutingCheck
+from onnxlint_cmsis.checks.registry import LintCheck, checks_of
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
@@ -54,9 +56,11 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
     wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
     for site in view.sites:
         for place, (target, price) in enumerate(zip(prices.targets, prices.of(site.layer.call), strict=True)):
-            subject = Subject(view.model, site.layer, target, price.route)
+            subject = layer_subject(view.model, site.layer, target, price.route)
             wanted[site.layer.node.index, place] = tuple(
-                check for check in CHECKS if isinstance(check, RoutingCheck) and _wanted(check, subject, view.fixable)
+                check.run
+                for check in checks_of(RuleScope.LAYER)
+                if isinstance(check.run, RoutingCheck) and _wanted(check, check.run, subject, view.fixable)
             )
 
     def count(site: Site, place: int, route: Route) -> int:
@@ -65,18 +69,18 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
     return count
 
 
-def _wanted(check: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
+def _wanted(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     """Tell whether the check's kernels run now, or would with other channel counts and do other work."""
-    if not check.concerns(subject.layer.call):
+    if not routing.concerns(subject.layer.call):
         return False  # leaving arm_convolve_s8 is a loss to a transpose convolution, not to a convolution
-    if check.satisfied(subject.route):
+    if routing.satisfied(subject.route):
         return True
-    if not check.misses(subject):
+    if not routing.misses(subject):
         return False
-    reached = next(check.reach(subject), None)
+    reached = next(routing.reach(subject), None)
     if reached is None or reached.route.effective in ("", subject.route.effective):
         return False
-    return all(map(fixable, check.run(subject)))
+    return all(map(fixable, check.findings(subject)))
 
 
 def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses | None) -> Factor:

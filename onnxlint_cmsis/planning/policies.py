@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.actions import rules_of
+from onnxlint_cmsis.checks.registry import codes_of_policy
 from onnxlint_cmsis.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.planning.problem import Level
 
@@ -34,7 +34,7 @@ class Policy(NamedTuple):
     @property
     def rules(self) -> tuple[str, ...]:
         """Codes of the rules that it acts on; one that does not run on a file changes nothing there."""
-        return rules_of(self.name)
+        return codes_of_policy(self.name)
 
 
 def _faster(index: MeasureIndex) -> tuple[Level, ...]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import sarif_om as om
 
 from onnxlint_cmsis.reporters.links import rule_page
-from onnxlint_cmsis.reporters.rule_help import explanation
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.table import Rule
+    from onnxlint_cmsis.checks.rule import Rule
 
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
@@ -28,14 +27,14 @@ SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def descriptors() -> list[Any]:
     """One descriptor for each rule of the table."""
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     return [_descriptor(rule) for rule in RULES]
 
 
 def _descriptor(rule: Rule) -> Any:
     level = rule.level.name.lower()
-    text = explanation(rule)
+    text = rule.explanation
     return om.ReportingDescriptor(
         id=rule.code,
         name="".join(word.capitalize() for word in rule.name.split("-")),

@@ -7,11 +7,12 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.checks.registry import CHECKS
-from onnxlint_cmsis.checks.table import RULES, rule
+from onnxlint_cmsis.checks.registry import MODULES, RULES, check_of_kind, rule
+from onnxlint_cmsis.checks.rule import stamped
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.types import Finding, Freedom, Level, Resize, targets_text
+from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Statement, targets_text
 from support.models import finished, one_node, qdq
 
 
@@ -44,14 +45,11 @@ def chain(*convolutions: tuple[int, int, dict[str, object]], shape: list[int], e
     return finished(graph)
 
 
-def test_every_rule_has_a_page_and_every_check_a_rule() -> None:
-    from importlib import import_module
-
-    for row in RULES:
-        page = import_module(f"onnxlint_cmsis.checks.{row.module}").__doc__
-        assert page.startswith(row.summary), row.code
-        assert "**What to do.**" in page
-    assert {check.code for check in CHECKS} <= {row.code for row in RULES}
+def test_every_rule_is_documented() -> None:
+    for module, row in zip(MODULES, RULES, strict=True):
+        assert row.explanation.startswith(f"{row.summary}\n"), row.code
+        assert "**What to do.**" in row.explanation
+        assert row.name.replace("-", "_") == module
     assert [row.code for row in RULES] == sorted({row.code for row in RULES})
 
 
@@ -447,6 +445,20 @@ def test_missing_file(tmp_path) -> None:
 
 
 def test_rule_lookup_knows_only_what_exists() -> None:
-    assert rule("CNN113").module == "depthwise_multiplier_tile"
+    assert rule("CNN113").name == "depthwise-multiplier-tile"
     with pytest.raises(KeyError):
         rule("CNN999")
+
+
+def test_each_kind_of_problem_belongs_to_one_rule() -> None:
+    kinds = [kind for row in RULES for kind in row.kinds]
+    assert len(kinds) == len(set(kinds))
+    assert {hazard.kind for hazard in all_hazards()} <= set(kinds)
+    assert check_of_kind("lfs-pointer").rule.name == "git-lfs-pointer"
+
+
+def test_a_finding_is_never_above_the_level_of_its_rule() -> None:
+    said = Statement("text", Location("m.onnx"), level=Level.ERROR)
+    assert stamped(rule("CNN103"), said).level is Level.WARNING
+    assert stamped(rule("CNN103"), Statement("text", Location("m.onnx"), level=Level.NOTE)).level is Level.NOTE
+    assert stamped(rule("CNN103"), Statement("text", Location("m.onnx"))).level is Level.WARNING

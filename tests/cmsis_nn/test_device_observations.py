@@ -48,17 +48,17 @@ def test_the_kernel_that_ran_is_the_one_that_is_named() -> None:
 
 def test_a_status_other_than_success_is_a_known_error_and_the_other_way_round() -> None:
     for row in observations():
-        assert (row["status"] != 0) is bool(of_kinds(row, "error")), row
+        assert (row["status"] != 0) is bool(of_kinds(row, "returns-error")), row
         assert row["status"] in {route.status for route in routes(row)}, row
 
 
 def test_wrong_values_and_overwritten_memory_are_known() -> None:
     for row in observations():
         if row["wrong"] or row["overrun"]:
-            assert of_kinds(row, "error", "wrong", "overrun", "narrow"), row
+            assert of_kinds(row, "returns-error", "wrong-result", "overrun", "too-large"), row
 
 
 def test_a_known_defect_is_seen_on_the_device() -> None:
     for row in observations():
-        if of_kinds(row, "error", "wrong", "overrun"):
+        if of_kinds(row, "returns-error", "wrong-result", "overrun"):
             assert row["status"] or row["wrong"] or row["overrun"], row

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.checks.table import RULES
-from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.checks.registry import RULES
 from onnxlint_cmsis.config.resolve import Configuration
+from onnxlint_cmsis.config.settings import KEYS
 from support import paths
 
 if sys.version_info >= (3, 11):

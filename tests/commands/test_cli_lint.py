@@ -140,7 +140,7 @@ def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch
 
 
 def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
-    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command.explanation", lambda _rule: 1 / 0)
+    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command._page", lambda _rule: 1 / 0)
     code, _, err = lint(capsys, "rule", "CNN102", "-v")
     assert code == 2
     assert "Traceback" in err
@@ -382,7 +382,7 @@ def test_rule_explains_and_lists(capsys):
     assert code == 0
     assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
-    from onnxlint_cmsis.checks.table import RULES
+    from onnxlint_cmsis.checks.registry import RULES
 
     assert rules["version"] == 1
     assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in RULES]

@@ -25,13 +25,13 @@ def finished(graph: GraphProto, opset: int = 13) -> ModelProto:
 
 
 def text(source: str) -> ModelProto:
-    """Parse ONNX's textual form; `float[4,2] w = {0}` stands for as many zeros as the sizes ask for."""
+    """Parse ONNX's textual form; `float[4,2] w = {v}` stands for as many v as the sizes ask for."""
 
     def filled(match: re.Match[str]) -> str:
         count = math.prod(int(size) for size in match[1].split(","))
-        return f"[{match[1]}] {match[2]} = {{{','.join(['0'] * count)}}}"
+        return f"[{match[1]}] {match[2]} = {{{','.join([match[3]] * count)}}}"
 
-    return parser.parse_model(re.sub(r"\[([\d, ]+)\] (\w+) = \{0\}", filled, source))
+    return parser.parse_model(re.sub(r"\[([\d, ]+)\] (\w+) = \{([-.\w]+)\}", filled, source))
 
 
 def one_node(

@@ -70,7 +70,7 @@ def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, wha
     """A count of filter_dims.h * filter_dims.w * input_dims.c that is kept in 16 bits, where `guard` holds."""
     return Hazard(
         id=name,
-        kind="narrow",
+        kind="too-large",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
         origin=origin,
@@ -99,7 +99,7 @@ _PAIR_OR_MORE = any_of(greater(_PIXELS, 1), greater(COLS, _LARGEST_BY_4))
 HAZARDS = (
     Hazard(
         id="conv-dilation-ignored",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=(),
         origin=_at("arm_convolve_wrapper_s8", {V5_8: 62}, until=V5_9),
@@ -110,7 +110,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-grouped-as-dense",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s8",),
         kernels=(),
         origin=_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
@@ -122,7 +122,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-s16-grouped-as-dense",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s16",),
         kernels=(),
         origin=_at("arm_convolve_wrapper_s16", _WRAPPER_S16),
@@ -134,7 +134,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-s4-grouped-as-dense",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s4",),
         kernels=(),
         origin=_at("arm_convolve_wrapper_s4", _WRAPPER_S4),
@@ -146,7 +146,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-grouped-no-scratch",
-        kind="error",
+        kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 63, "7.0.0": 64}, until="main"),
@@ -161,7 +161,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-groups-undefined",
-        kind="error",
+        kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
@@ -173,7 +173,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-groups-not-even",
-        kind="error",
+        kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
@@ -200,7 +200,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-grouped-no-bias",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s8",),
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 331, "7.0.0": 384, "main": 384}),
@@ -214,7 +214,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-16-bit-sizes",
-        kind="narrow",
+        kind="too-large",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
         origin=_at(_S8, _DEF_S8),

@@ -55,7 +55,7 @@ def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, un
 def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=(entry,),
         kernels=(origin.function,),
         origin=origin,
@@ -87,7 +87,7 @@ def _no_bias(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
     """A NULL bias of more channels than a block of CH_IN_BLOCK_MVE has."""
     return Hazard(
         id=name,
-        kind="wrong",
+        kind="wrong-result",
         entries=(entry,),
         kernels=(origin.function,),
         origin=origin,
@@ -112,7 +112,7 @@ HAZARDS = (
     _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
-        kind="error",
+        kind="returns-error",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
         origin=_at(_3X3, {V5_8: 90}, NOT_MVE, V5_9),
@@ -126,7 +126,7 @@ HAZARDS = (
     ),
     Hazard(
         id="dw-3x3-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("depthwise_s8",),
         kernels=(_3X3,),
         origin=_at(_3X3, _DEF_3X3, NOT_MVE),

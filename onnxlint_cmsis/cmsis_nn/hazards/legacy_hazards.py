@@ -31,7 +31,7 @@ def _refusal(entry: str, when: Condition, line: int, isas: tuple[Isa, ...]) -> H
     name = entry.lower().replace("_", "-")
     return Hazard(
         id=f"{name}-sizes-{'dsp' if isas == (Isa.DSP,) else 'plain'}",
-        kind="error",
+        kind="returns-error",
         entries=(entry,),
         kernels=(function,),
         origin=Origin(f"{CONVOLUTION}{function}.c", function, {V5_9: line}, isas, until="4.0.0"),

@@ -74,7 +74,7 @@ def _at(kernel: str, lines: dict[str, int], until: str = "") -> Origin:
 HAZARDS = (
     Hazard(
         id="conv-1xn-geometry-refused",
-        kind="error",
+        kind="returns-error",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
         origin=_at(_S8, {"4.1.0": 86, "5.0.0": 86, "6.0.0": 83, "7.0.0": 83, "main": 83}),
@@ -87,7 +87,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1xn-narrow-output-refused",
-        kind="error",
+        kind="returns-error",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
         origin=_at(_S8, {"4.1.0": 94, "5.0.0": 94}, "6.0.0"),
@@ -113,7 +113,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1xn-wrong-values",
-        kind="wrong",
+        kind="wrong-result",
         entries=_ENTRIES_S8,
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 187, "7.0.0": 188, "main": 188}),
@@ -128,7 +128,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1xn-s4-geometry-refused",
-        kind="error",
+        kind="returns-error",
         entries=("convolve_s4",),
         kernels=(_S4,),
         origin=_at(_S4, {"6.0.0": 85, "7.0.0": 85, "main": 84}),
@@ -141,7 +141,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1xn-s4-narrow-output-refused",
-        kind="error",
+        kind="returns-error",
         entries=("convolve_s4",),
         kernels=(_S4,),
         origin=_at(_S4, {"6.0.0": 94, "7.0.0": 94, "main": 93}),

@@ -30,7 +30,7 @@ _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 HAZARDS = (
     Hazard(
         id="conv-1x1-fast-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=("arm_convolve_1x1_s8_fast",),
         origin=_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
@@ -44,7 +44,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1x1-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=("arm_convolve_1x1_s8",),
         origin=_at("arm_convolve_1x1_s8", _DEF_1X1),
@@ -57,7 +57,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1x1-s4-fast-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4_fast",),
         origin=_at("arm_convolve_1x1_s4_fast", _DEF_S4),
@@ -71,7 +71,7 @@ HAZARDS = (
     ),
     Hazard(
         id="conv-1x1-s4-padding-after",
-        kind="wrong",
+        kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4",),
         origin=_at("arm_convolve_1x1_s4", _DEF_S4),

@@ -46,7 +46,7 @@ _EMPTY_BY_PADDING = any_of(
 def _average(name: str, function: str, since: str) -> Hazard:
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, {since: 0}),
@@ -63,7 +63,7 @@ def _average(name: str, function: str, since: str) -> Hazard:
 def _one_image(name: str, function: str, lines: dict[str, int], evidence: str = _READ) -> Hazard:
     return Hazard(
         id=name,
-        kind="wrong",
+        kind="wrong-result",
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, lines, until="6.0.0"),
@@ -78,7 +78,7 @@ def _one_image(name: str, function: str, lines: dict[str, int], evidence: str = 
 def _no_state(name: str, function: str) -> Hazard:
     return Hazard(
         id=name,
-        kind="wrong",
+        kind="wrong-result",
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"Source/LSTMFunctions/{function}.c", function, {"6.0.0": 55, "7.0.0": 55}, until="main"),
@@ -96,7 +96,7 @@ def _context(name: str, function: str, file: str, lines: dict[str, int], isas: t
     """A context that must not be NULL: no defect of a model, but for who writes the call."""
     return Hazard(
         id=name,
-        kind="error",
+        kind="returns-error",
         entries=("fully_connected_s8",) if "fully_connected" in function else (_entry(function),),
         kernels=(function,),
         origin=Origin(file, function, lines, isas),

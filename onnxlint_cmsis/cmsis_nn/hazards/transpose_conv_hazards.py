@@ -26,7 +26,7 @@ _PAST_OUTPUT = "The direct kernel writes more rows than the output has; with sev
 HAZARDS = (
     Hazard(
         id="tconv-padding-not-in-strides",
-        kind="wrong",
+        kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
         origin=_at({"7.0.0": 141}, "main"),
@@ -64,7 +64,7 @@ HAZARDS = (
     ),
     Hazard(
         id="tconv-padding-above-input",
-        kind="wrong",
+        kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
         origin=_at({"main": 147}),
@@ -75,7 +75,7 @@ HAZARDS = (
     ),
     Hazard(
         id="tconv-output-past-rows",
-        kind="wrong",
+        kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
         origin=_at({"7.0.0": 91, "main": 91}),

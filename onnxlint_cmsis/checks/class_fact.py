@@ -1,0 +1,88 @@
+"""What planning finds out about one class of channel counts, and what the rules on sizes share to say it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.types import Location, Resize, Statement, Target
+
+SHOWN = 3
+"""Layers that a message names."""
+
+
+class ClassFact(NamedTuple):
+    """One class with the size that a policy gives it; the present one where it is LOCKED and has dead channels."""
+
+    group: DimensionClass
+    """The class."""
+    want: int
+    """Its size."""
+    location: Location
+    """The first layer that decides or reads it."""
+    targets: tuple[Target, ...]
+    """CPUs that were planned for."""
+    constants: int = 0
+    """Channels that hold the same value for every input; 0 where weights were not read."""
+    unread: int = 0
+    """Channels that nobody reads."""
+    tensor: str = ""
+    """Tensor that carries the class, alone where there is one."""
+    axis: int = 0
+    """Axis of that tensor."""
+    saved: tuple[int, ...] = ()
+    """Predicted instructions that the size saves on each target, all other classes changed."""
+    measured: tuple[str, ...] = ()
+    """Builds that the predictions were measured on, where those are of other releases than the targets'."""
+    bytes: int = 0
+    """Bytes that the constants grow by."""
+    repaired: tuple[str, ...] = ()
+    """Hazards that the size steps around: `conv-1xn-wrong-values of 'row'`."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether the class gets more channels."""
+        return self.want > self.group.size
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the class gets fewer channels."""
+        return self.want < self.group.size
+
+
+def about_class(fact: ClassFact, text: str) -> Statement:
+    """Say something of a class; `text` is what follows `Conv 'name'`."""
+    layer = (fact.group.deciders or fact.group.readers)[0]
+    labels = tuple(target.label for target in fact.targets)
+    return Statement(f"{layer.op_type} '{layer.label}': {text}", fact.location, targets=labels)
+
+
+def about_size(fact: ClassFact, what: str) -> Statement:
+    """Say what a new size gives the whole model if all other classes change too; `what` names the change."""
+    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
+    where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
+    text = f"{what}: {gains} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes."
+    if fact.repaired:
+        text += f" This steps around {' and '.join(fact.repaired)}."
+    group = fact.group
+    text += f" {group.freedom.value}: {_layers(group)}."
+    names = tuple(decider.label for decider in group.deciders)
+    resize = Resize("output_dims.c", fact.tensor, fact.axis, group.size, fact.want, group.freedom, names)
+    properties: dict[str, str | int | float | bool] = {
+        f"instructions_saved.{target.cpu}": gain for target, gain in zip(fact.targets, fact.saved, strict=True)
+    }
+    return replace(about_class(fact, text), resize=resize, properties={**properties, "bytes_added": fact.bytes})
+
+
+def dead_text(fact: ClassFact) -> str:
+    """`of 16 channels 3 are constant and 2 are unread`."""
+    size, counts = fact.group.size, [(fact.constants, "constant"), (fact.unread, "unread")]
+    named = " and ".join(f"{number} are {word}" for number, word in counts if number)
+    return f"of {size} channels {named}" if named else f"some of {size} channels can go"
+
+
+def _layers(group: DimensionClass) -> str:
+    names = [f"'{decider.label}'" for decider in group.deciders]
+    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return f"{shown} {'decides' if len(names) == 1 else 'decide'} it"

@@ -1,0 +1,79 @@
+"""What the execution checks share: report the hazards of a route, and a channel count that steps around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
+
+
+class HazardCheck(NamedTuple):
+    """The hazards of some kinds."""
+
+    kinds: tuple[str, ...]
+    """Kinds of the hazard rows it reports."""
+
+    def __call__(self, subject: Subject) -> Iterator[Statement]:
+        """Yield one statement for each hazard of these kinds on one layer and target."""
+        for hazard in subject.route.hazards:
+            if hazard.kind in self.kinds:
+                yield _statement(subject, hazard)
+
+    def there(self, said: Content, route: Route) -> bool:
+        """Whether what was said holds for another route of its layer."""
+        return any(hazard.id == said.properties["hazard"] for hazard in route.hazards)
+
+
+def _statement(subject: Subject, hazard: Hazard) -> Statement:
+    repair = next(repairs(subject), None)
+    numbers = _numbers(subject, hazard)
+    parts = [f"{subject.route.effective} {hazard.brief}{f': {numbers}' if numbers else ''}."]
+    if repair:
+        change, kernel = repair
+        parts.append(f"{change.variable} {change.have} -> {change.want} takes {kernel}, of which no hazard is known.")
+        parts.append(f"{freedom_text(change)}.")
+    if hazard.way_round and not (repair and repair[0].freedom is not Freedom.LOCKED):
+        parts.append(hazard.way_round)
+    source = hazard.origin.source(subject.target.release)
+    said = replace(subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard))
+    return with_resize(said, *repair) if repair else said
+
+
+def facts(hazard: Hazard) -> dict[str, str | int | float | bool]:
+    """What is the same for every layer that meets a hazard: its name, why it happens, how that is known."""
+    return {"hazard": hazard.id, "why": hazard.what, "known": hazard.evidence}
+
+
+def _numbers(subject: Subject, hazard: Hazard) -> str:
+    """What the layer has and what is allowed, with the tensors whose sizes these are; empty where none decides."""
+    values = subject.route.seen if hazard.kernels else subject.layer.call.variables()
+    text = hazard.numbers(values)
+    tensors = subject.tensors()
+    meant = [dims for dims in tensors if f"{dims}." in text] or ["input_dims", "output_dims"]
+    named = ", ".join(f"{dims} of '{tensors[dims]}'" for dims in meant if dims in tensors)
+    return f"{text} ({named})" if text and named else text
+
+
+def repairs(subject: Subject) -> Iterator[tuple[Resize, str]]:
+    """Channel counts within reach whose route has no hazard, changeable ones first."""
+    found = []
+    for variable in ("input_dims.c", "ch_mult"):
+        if variable == "ch_mult" and not _has_multiplier(subject):
+            continue
+        for want, route in subject.candidates(variable):
+            if route.kernel and not route.undecided and not route.hazards and not route.open_hazards:
+                found.append((subject.resize(variable, want), route.effective))
+                break
+    yield from sorted(found, key=lambda pair: pair[0].freedom is Freedom.LOCKED)
+
+
+def _has_multiplier(subject: Subject) -> bool:
+    """Tell whether a layer has several outputs per channel: one with one each is of another kind."""
+    if (subject.size("ch_mult") or 0) < 2:
+        return False
+    return subject.model.dimensions.multiplier_class(subject.layer.node.index) is not None

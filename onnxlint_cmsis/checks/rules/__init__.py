@@ -1,0 +1,1 @@
+"""One file per rule: its row, its documentation with a bad and a good example, and what it runs."""

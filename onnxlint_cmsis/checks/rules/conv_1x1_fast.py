@@ -1,0 +1,45 @@
+"""A 1x1 convolution misses the fast 1x1 kernel.
+
+`arm_convolve_1x1_s8_fast` treats all pixels as the rows of one matrix product. It needs stride 1; with another
+stride `arm_convolve_1x1_s8` makes one product per output row (4.0.0 and later). In CMSIS_5 (5.8.0, 5.9.0) there
+is only the fast kernel, and it also needs `input_dims.c % 4 == 0`: padding the input channels reaches it there.
+
+**What to do.** A stride in a 1x1 layer throws input pixels away; moving it into the layer before saves that
+layer's work too. Costs on CMSIS_5 have not been measured, so a channel count is reported as a note there.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import all_of
+from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN102",
+    name="conv-1x1-fast",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A 1x1 convolution misses the fast 1x1 kernel.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 1, 1] w = {1}> {
+    y = Conv<strides = [2, 2]>(x, w)
+}
+"""),
+    good=Example("""
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"convolve_s8", "convolve_s4"}),
+    kernels=frozenset({"arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s4_fast"}),
+    scope=all_of(FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION),
+    variables=("input_dims.c",),
+)

@@ -1,0 +1,78 @@
+"""A one-dimensional convolution misses the 1xN kernel.
+
+`arm_convolve_1_x_n_s8` (s4: from 6.0.0) serves layers whose input and filter have height 1. Only its MVE build
+(Cortex-M52, M55, M85) does work of its own; on all other CPUs it calls `arm_convolve_s8`, and nothing is
+missed. CMSIS_5 and 4.0.0 ask for an output width that is a multiple of 4; from 4.1.0 on `(stride.w *
+input_dims.c) % 4 == 0` is asked, and from 6.0.0 on also that the layer has no groups. Dilation along the width
+is never served.
+
+Padding the input channels can reach it, and costs work of its own: measured on an emulated Cortex-M55, the 1xN
+kernel was faster in every pair in which the number of 16-byte blocks per filter row stays the same and the
+output is at least ten times as wide as the padding before; elsewhere some pairs got slower. Only the former is
+a warning, and only for s8: the s4 kernel has not been measured.
+
+From 6.0.0 on this kernel returns wrong values for many geometries (CNN302). Where the padded layer would be one
+of them, the finding advises against it, as a note that names no size to change to.
+
+**What to do.** Where the finding is a warning, pad the named channel count with zeros.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.gain import Gain, between
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import Var, all_of, at_least, at_most, equal, greater
+from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN103",
+    name="conv-1xn",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A one-dimensional convolution misses the 1xN kernel.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 3, 48] x) => (float[N, C, L] y) <float[7, 3, 1] u = {1}, float[16, 7, 5] v = {1}, float[4, 16, 1] w = {1}> {
+    a = Conv(x, u)
+    b = Conv<pads = [2, 2]>(a, v)
+    y = Conv(b, w)
+}
+""",
+        options="--target cortex-m55",
+    ),
+    good=Example(
+        """
+g (float[1, 3, 48] x) => (float[N, C, L] y) <float[8, 3, 1] u = {1}, float[16, 8, 5] v = {1}, float[4, 16, 1] w = {1}> {
+    a = Conv(x, u)
+    b = Conv<pads = [2, 2]>(a, v)
+    y = Conv(b, w)
+}
+""",
+        options="--target cortex-m55",
+    ),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"convolve_s8", "convolve_s4"}),
+    kernels=frozenset({"arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"}),
+    scope=all_of(equal(IN_H, 1), equal(FILTER_H, 1), greater(FILTER_W, 1)),
+    variables=("input_dims.c",),
+    gain=Gain(
+        RULE.name,
+        # The strip costs a padded column each time, so the output has to be wide; the bounds are those of the pairs.
+        all_of(
+            equal((FILTER_W * IN_C + 15) // 16, (FILTER_W * Var("want.input_dims.c") + 15) // 16),  # 16-byte vectors
+            at_least(OUT_W, 10 * PAD_W),
+            between(3, IN_C, 39),
+            between(2, OUT_C, 36),
+            between(11, OUT_W, 62),
+            between(3, FILTER_W, 7),
+            at_most(STRIDE_W, 2),
+        ),
+    ),
+)

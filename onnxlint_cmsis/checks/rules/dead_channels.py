@@ -1,0 +1,58 @@
+"""Channels are constant or unread.
+
+A channel is constant when it holds the same value at every position for every input: all its weights are zero after
+quantization, or all it reads is constant. It is unread when every weight that reads it is zero. Such channels cost as
+much as any other, and taking them out is exact: what a constant adds to the sums goes into the int32 bias of the
+layers that read it. Sometimes a few of them are better kept, because the kernels work in blocks; the finding names the
+count that `--fix` would choose.
+
+Where the count is LOCKED, or the channel is read together with zero padding that makes its border differ, the channel
+has to stay; the former is told as a note with the reason.
+
+This is the one rule that reads weights. It does not run while linting files larger than `size-checks-limit` or models
+of more layers than `size-checks-layers`, nor with `--no-weights`.
+
+**What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
+same. Dead channels in a trained model often mean that it could have been trained narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.class_fact import ClassFact, about_class, about_size, dead_text
+from onnxlint_cmsis.checks.fix_actions import REMOVE
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level, Statement
+
+RULE = Rule(
+    code="CNN202",
+    name="dead-channels",
+    level=Level.WARNING,
+    scope=RuleScope.CLASS,
+    summary="Channels are constant or unread.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 1, 4, 4] x) => (float[N, C, H, W] y) <float[2, 1, 1, 1] u = {1, 0}, float[1, 2, 1, 1] v = {1}> {
+    a = Conv(x, u)
+    y = Conv(a, v)
+}
+"""),
+    good=Example("""
+g (float[1, 1, 4, 4] x) => (float[N, C, H, W] y) <float[2, 1, 1, 1] u = {1, 1}, float[1, 2, 1, 1] v = {1}> {
+    a = Conv(x, u)
+    y = Conv(a, v)
+}
+"""),
+    action=REMOVE,
+)
+
+
+def run(fact: ClassFact) -> Iterator[Statement]:
+    """Yield one statement for a class that gets fewer channels, or would if it were not LOCKED."""
+    if fact.shrinks:
+        yield about_size(fact, f"{dead_text(fact)}; {fact.group.size} -> {fact.want} channels")
+    elif not fact.grows:
+        locked = about_class(fact, f"{dead_text(fact)}. LOCKED by {fact.group.locks[0]}.")
+        yield replace(locked, level=Level.NOTE)

@@ -1,0 +1,42 @@
+"""A 3x3 depthwise layer misses the 3x3 kernel.
+
+Without MVE, `arm_depthwise_conv_3x3_s8` runs depthwise layers with a 3x3 filter, multiplier 1, batch 1, no
+dilation and padding before of at most 1. Other layers take `arm_depthwise_conv_s8_opt`, which on CPUs without
+the DSP extension is the generic loop. With MVE the kernel is never used, so nothing is missed.
+
+**What to do.** Padding before of 2 or more, dilation and batches are choices of the model's author; no channel
+count helps.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, equal
+from onnxlint_cmsis.cmsis_nn.names import CH_MULT, FILTER_H, FILTER_W
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN111",
+    name="depthwise-3x3",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A 3x3 depthwise layer misses the 3x3 kernel.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
+    y = Conv<group = 8, pads = [2, 2, 0, 0]>(x, w)
+}
+"""),
+    good=Example("""
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
+    y = Conv<group = 8, pads = [1, 1, 1, 1]>(x, w)
+}
+"""),
+)
+
+run = RoutingCheck(
+    entries=frozenset({"depthwise_s8"}),
+    kernels=frozenset({"arm_depthwise_conv_3x3_s8"}),
+    scope=all_of(equal(CH_MULT, 1), equal(FILTER_H, 3), equal(FILTER_W, 3)),
+)

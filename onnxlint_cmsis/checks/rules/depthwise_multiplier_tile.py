@@ -1,0 +1,53 @@
+"""A depthwise multiplier misses the tile of four.
+
+Inside `arm_depthwise_conv_s8` a tile computes four output channels of one input channel at a time. It needs
+`ch_mult % 4 == 0`, batch 1 and, except in 5.8.0, no dilation. Any other multiplier greater than 1 takes a generic loop.
+
+Padding the multiplier to the next multiple of four was faster in every pair measured, on all three instruction sets
+(4.0.0 to main): the numbers are in the finding. Depthwise layers of one input channel are different on MVE from 7.0.0
+on: they become convolutions (CNN114) and gain nothing.
+
+**What to do.** Pad the multiplier: the new channels sit inside each input channel's group of outputs, not at
+the end.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.gain import Gain, between
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_most, greater
+from onnxlint_cmsis.cmsis_nn.names import CH_MULT, FILTER_H, FILTER_W
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN113",
+    name="depthwise-multiplier-tile",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A depthwise multiplier misses the tile of four.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 6, 8, 8] x) => (float[N, C, H, W] y) <float[18, 1, 3, 3] u = {1}, float[4, 18, 1, 1] v = {1}> {
+    a = Conv<group = 6>(x, u)
+    y = Conv(a, v)
+}
+"""),
+    good=Example("""
+g (float[1, 6, 8, 8] x) => (float[N, C, H, W] y) <float[24, 1, 3, 3] u = {1}, float[4, 24, 1, 1] v = {1}> {
+    a = Conv<group = 6>(x, u)
+    y = Conv(a, v)
+}
+"""),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"depthwise_s8"}),
+    kernels=frozenset({"depthwise_conv_s8_mult_4"}),
+    scope=greater(CH_MULT, 1),
+    variables=("ch_mult",),
+    # The tile repeats for every pixel and input channel, so only the multiplier and the filter are bounded.
+    gain=Gain(RULE.name, all_of(between(2, CH_MULT, 7), at_most(FILTER_H, 10), at_most(FILTER_W, 10))),
+)

@@ -1,0 +1,47 @@
+"""A depthwise layer misses the optimized kernel.
+
+`arm_depthwise_conv_s8_opt` (s4: `arm_depthwise_conv_s4_opt`, from 5.0.0) runs layers with multiplier 1, batch 1
+and no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses no SIMD instruction on any
+CPU.
+
+**What to do.** Remove the dilation, or run the batch as single inferences.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import equal
+from onnxlint_cmsis.cmsis_nn.names import CH_MULT
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN112",
+    name="depthwise-opt",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A depthwise layer misses the optimized kernel.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
+    y = Conv<group = 8, dilations = [2, 2]>(x, w)
+}
+""",
+        options="--target cortex-m55",
+    ),
+    good=Example(
+        """
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
+    y = Conv<group = 8>(x, w)
+}
+""",
+        options="--target cortex-m55",
+    ),
+)
+
+run = RoutingCheck(
+    entries=frozenset({"depthwise_s8", "depthwise_s4"}),
+    kernels=frozenset({"arm_depthwise_conv_s8_opt", "arm_depthwise_conv_s4_opt"}),
+    scope=equal(CH_MULT, 1),
+)

@@ -1,0 +1,56 @@
+"""A depthwise layer of one channel is not run as a convolution.
+
+With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one input channel and run it as a
+convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
+
+ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
+converters differ in what they make of it. The linter takes it as a convolution unless `--one-channel depthwise`
+(or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
+
+**What to do.** Export such a layer as a convolution.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import equal
+from onnxlint_cmsis.cmsis_nn.names import IN_C
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN114",
+    name="depthwise-to-conv",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A depthwise layer of one channel is not run as a convolution.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 1, 9, 9] x) => (float[N, C, H, W] y) <float[5, 1, 3, 3] u = {1}, float[4, 5, 1, 1] v = {1}> {
+    a = Conv(x, u)
+    y = Conv(a, v)
+}
+""",
+        options="--target cortex-m55 --compiler armclang --one-channel depthwise",
+    ),
+    good=Example(
+        """
+g (float[1, 1, 9, 9] x) => (float[N, C, H, W] y) <float[9, 1, 3, 3] u = {1}, float[4, 9, 1, 1] v = {1}> {
+    a = Conv(x, u)
+    y = Conv(a, v)
+}
+""",
+        options="--target cortex-m55 --compiler armclang --one-channel depthwise",
+    ),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"depthwise_s8"}),
+    kernels=frozenset({"arm_convolve_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8"}),
+    scope=equal(IN_C, 1),
+    variables=("ch_mult",),
+    told=frozenset({"arm_convolve_wrapper_s8"}),
+)

@@ -1,0 +1,39 @@
+"""External data is missing, short or outside the model's folder.
+
+A tensor keeps its bytes in another file. ONNX allows a relative path below the model's folder only; absolute paths,
+`..` and symbolic links out of the folder are refused, and the file must hold as many bytes as the tensor claims.
+The graph is linted all the same, since linting reads no weights.
+
+**What to do.** Commit the data file beside the model, or store the weights inside it.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN006",
+    name="external-data",
+    level=Level.ERROR,
+    scope=RuleScope.FILE,
+    summary="External data is missing, short or outside the model's folder.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = ["location": "weights.bin"]> {
+    y = Conv(x, w)
+}
+"""),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = ["location": "weights.bin"]> {
+    y = Conv(x, w)
+}
+""",
+        files={"weights.bin": "0000000000000000000000000000000000000000000000000000000000000000"},
+    ),
+    kinds=("external",),
+)
+
+run = report

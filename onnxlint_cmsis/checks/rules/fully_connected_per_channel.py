@@ -1,0 +1,63 @@
+"""Per-channel fully connected weights have no kernel in the release.
+
+`arm_fully_connected_per_channel_s8` exists from 7.0.0 on. Earlier releases have only `arm_fully_connected_s8`,
+which takes one multiplier and shift for all outputs, so a layer with a scale per output channel cannot run in
+it.
+
+**What to do.** Use 7.0.0 or later, or quantize the layer's weights per tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.types import Level, Statement
+
+RULE = Rule(
+    code="CNN131",
+    name="fully-connected-per-channel",
+    level=Level.NOTE,
+    scope=RuleScope.LAYER,
+    summary="Per-channel fully connected weights have no kernel in the release.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (int8[1, 3] x) => (int8[1, 5] y)
+<float s = {0.1}, int8 z = {0}, int8[3, 5] w = {1}, float[5] ws = {1}, int8[5] wz = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear<axis = 1>(w, ws, wz)
+    c = MatMul(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+""",
+        options="--release 6.0.0",
+    ),
+    good=Example(
+        """
+g (int8[1, 3] x) => (int8[1, 5] y)
+<float s = {0.1}, int8 z = {0}, int8[3, 5] w = {1}, float[5] ws = {1}, int8[5] wz = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear<axis = 1>(w, ws, wz)
+    c = MatMul(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+""",
+        options="--release 7.0.0",
+    ),
+)
+
+
+def run(subject: Subject) -> Iterator[Statement]:
+    """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
+    if concerns(subject):
+        text = f"its weights have {subject.layer.call.output_dims.c} scales: {subject.route.reason}."
+        yield replace(subject.say(text), sources=subject.entry_sources())
+
+
+def concerns(subject: Subject) -> bool:
+    """Tell whether per-channel weights are why a fully connected layer has no kernel."""
+    call, reason = subject.layer.call, subject.route.reason
+    return call.entry == "fully_connected_s8" and bool(call.per_channel) and bool(reason)

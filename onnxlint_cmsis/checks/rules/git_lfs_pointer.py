@@ -1,0 +1,32 @@
+"""The file is a Git LFS pointer, not the model.
+
+Git LFS keeps a small text file in the repository in place of the model. It begins with `version
+https://git-lfs.github.com/spec/v1`. There is no graph in it to look at. The exit code is 2.
+
+**What to do.** `git lfs pull` puts the model in its place; in GitHub Actions use `actions/checkout` with `lfs:
+true`.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN003",
+    name="git-lfs-pointer",
+    level=Level.ERROR,
+    scope=RuleScope.FILE,
+    summary="The file is a Git LFS pointer, not the model.",
+    docs=__doc__,
+    bad=Example(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n"),
+    good=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    kinds=("lfs-pointer",),
+)
+
+run = report

@@ -1,0 +1,36 @@
+"""The model breaks a rule of ONNX.
+
+`onnx.checker` refuses the model, or a part of it contradicts itself: weights whose shape does not fit their
+operator, a scale that is not a positive finite number, a value that nothing produces, a dimension that cannot
+be. The rest of the model is linted all the same, since converters often accept what the checker refuses.
+
+**What to do.** The message names the node and what is allowed there.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN004",
+    name="invalid-model",
+    level=Level.WARNING,
+    scope=RuleScope.FILE,
+    summary="The model breaks a rule of ONNX.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[8, 5, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    good=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[8, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    kinds=("invalid",),
+)
+
+run = report

@@ -1,0 +1,58 @@
+"""The same kernel runs fewer instructions with more channels.
+
+Kernels work in blocks of 2, 4, 8 or 16 channels and go over what is left one by one, so that a few channels more, all
+zero, can cost less. Which counts those are depends on kernel, instruction set and release, and a channel count that
+several layers share has one size for all of them. The finding names a count for which the predicted instructions of
+the whole model fall, on no target rise, and by at least `min-gain`; it is the count that `--fix` would choose, with
+all the others that it would change at the same time. Where more channels step around an error or a wrong result
+(CNN3xx), the finding names them at their price, which may be more instructions, and says what they step around.
+
+The numbers are predicted instructions, not cycles: loops counted from the sizes, times instructions measured once for
+each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
+never proposed, unless they step around an error or a wrong result.
+
+Channels inside a Loop or Scan, which no fix can be proven for, are not told of.
+
+Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit` or models of
+more layers than `size-checks-layers`.
+
+**What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
+stay the same. Or choose the count when the model is trained next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.class_fact import ClassFact, about_size
+from onnxlint_cmsis.checks.fix_actions import GROW
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level, Statement
+
+RULE = Rule(
+    code="CNN201",
+    name="more-channels",
+    level=Level.WARNING,
+    scope=RuleScope.CLASS,
+    summary="The same kernel runs fewer instructions with more channels.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 6, 8, 8] x) => (float[N, C, H, W] y) <float[18, 1, 3, 3] u = {1}, float[4, 18, 1, 1] v = {1}> {
+    a = Conv<group = 6>(x, u)
+    y = Conv(a, v)
+}
+"""),
+    good=Example("""
+g (float[1, 6, 8, 8] x) => (float[N, C, H, W] y) <float[24, 1, 3, 3] u = {1}, float[4, 24, 1, 1] v = {1}> {
+    a = Conv<group = 6>(x, u)
+    y = Conv(a, v)
+}
+"""),
+    action=GROW,
+)
+
+
+def run(fact: ClassFact) -> Iterator[Statement]:
+    """Yield one statement for a class that gets more channels."""
+    if fact.grows:
+        yield about_size(fact, f"{fact.group.size} -> {fact.want} channels")

@@ -1,0 +1,44 @@
+"""A kernel will read or write past a buffer.
+
+The shape of this layer makes the kernel use more scratch memory than the size function of the release answers,
+or write past the end of its output. What lies behind is overwritten, and the inference may still look right.
+
+**What to do.** The message names a way round where one is known. Where only the scratch buffer is too small, a
+runtime that adds the missing bytes is safe.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN303",
+    name="overrun",
+    level=Level.ERROR,
+    scope=RuleScope.LAYER,
+    summary="A kernel will read or write past a buffer.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[3, 4, 3, 3] w = {1}> {
+    y = ConvTranspose<strides = [3, 3], pads = [1, 1, 1, 1]>(x, w)
+}
+""",
+        options="--release main",
+    ),
+    good=Example(
+        """
+g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[3, 4, 3, 3] w = {1}> {
+    y = ConvTranspose<strides = [3, 3]>(x, w)
+}
+""",
+        options="--release main",
+    ),
+    kinds=("overrun",),
+    action=REPAIR,
+)
+
+run = HazardCheck(RULE.kinds)

@@ -1,0 +1,37 @@
+"""A dimension does not fit the kernel's variables.
+
+Some kernels keep sizes in 16-bit variables. A larger size is cut off, and the kernel computes something else. Where
+only the last of an odd number of output pixels is concerned, the finding says so; with an even number nothing is cut.
+
+**What to do.** Split the layer, or make the named size smaller.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN304",
+    name="too-large",
+    level=Level.ERROR,
+    scope=RuleScope.LAYER,
+    summary="A dimension does not fit the kernel's variables.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 8001, 7, 7] x) => (float[N, C, H, W] y) <float[4, 8001, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+"""),
+    good=Example("""
+g (float[1, 80, 7, 7] x) => (float[N, C, H, W] y) <float[4, 80, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+"""),
+    kinds=("too-large",),
+    action=REPAIR,
+)
+
+run = HazardCheck(RULE.kinds)

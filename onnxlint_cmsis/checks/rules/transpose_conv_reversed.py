@@ -1,0 +1,49 @@
+"""A transpose convolution misses the reversed-convolution route.
+
+From 7.0.0 on `arm_transpose_conv_wrapper_s8` runs layers with strides of at most 2 and more than 16 input
+channels as an ordinary convolution (`arm_convolve_s8`) over a spread-out input with reversed weights. Others
+take `arm_transpose_conv_s8`.
+
+The direct route of 7.0.0 is wrong for everyday shapes (CNN302), and both 7.0.0 and main write past the output
+for some (CNN303); 17 input channels step around both. Its cost has not been measured, so a miss alone is a
+note.
+
+**What to do.** See CNN302 and CNN303; where neither is reported, nothing is known to be gained.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN121",
+    name="transpose-conv-reversed",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A transpose convolution misses the reversed-convolution route.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[8, 3, 1, 1] u = {1}, float[8, 4, 3, 3] v = {1}> {
+    a = Conv(x, u)
+    y = ConvTranspose<strides = [3, 3]>(a, v)
+}
+"""),
+    good=Example("""
+g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[17, 3, 1, 1] u = {1}, float[17, 4, 3, 3] v = {1}> {
+    a = Conv(x, u)
+    y = ConvTranspose<strides = [2, 2]>(a, v)
+}
+"""),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"transpose_conv_s8"}),
+    kernels=frozenset({"arm_convolve_s8"}),
+    scope=TRUE,
+    variables=("input_dims.c",),
+)

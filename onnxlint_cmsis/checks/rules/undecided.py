@@ -1,0 +1,103 @@
+"""Symbolic sizes leave questions about layers open.
+
+A route, an error, a wrong result, an overrun or a size above 16 bits depends on a size that the model leaves symbolic.
+The linter does not guess: it says once per model how many layers are open and which inputs lack sizes. A symbolic first
+dimension of an input is taken as the batch and is 1.
+
+**What to do.** Give the sizes: `--input-shape input=1,3,96,96`, or `input-shapes` in the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.missing_sizes import missing_sizes
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.types import Level, Location, Statement
+
+SHOWN = 3
+"""How many layers the message names."""
+
+RULE = Rule(
+    code="CNN005",
+    name="undecided",
+    level=Level.NOTE,
+    scope=RuleScope.MODEL,
+    summary="Symbolic sizes leave questions about layers open.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+"""),
+    good=Example(
+        """
+g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+""",
+        options="--input-shape x=1,4,8,8",
+    ),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield the one statement on what unknown sizes leave open in a model; none where everything is decided."""
+    questions = _Questions()
+    for layer in subject.layers():
+        questions.add(layer)
+    for node in subject.lowered.undecided:
+        questions.add_shape(node.label)
+    graph = subject.model.graph
+    parts = list(questions.parts())
+    if parts:
+        text = f"Unknown sizes leave open {' and '.join(parts)}. {questions.wanting(graph)}."
+        yield Statement(text, Location(graph.path))
+
+
+class _Questions:
+    """What unknown sizes leave open in one model."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, None] = {}
+        self._threatened: dict[str, None] = {}
+        self._codes: set[str] = set()
+        self._sizes: set[str] = set()
+
+    def add(self, layer: Subject) -> None:
+        """Take in what is open of one layer on one target: its kernel, its status, or a hazard."""
+        label, route = layer.layer.node.label, layer.route
+        if route.undecided:
+            self._layers[label] = None
+            self._sizes |= route.undecided
+        elif route.open_hazards:
+            self._threatened[label] = None
+            self._codes |= {layer.code_of(hazard.kind) for hazard in route.open_hazards}
+            self._sizes |= {name for hazard in route.open_hazards for name in hazard.unknown(route.seen)}
+
+    def add_shape(self, label: str) -> None:
+        """Take in a layer that has no call, since its operands' ranks or sizes are not known well enough."""
+        self._layers[label] = None
+        self._sizes.add("the shape of an operand")
+
+    def parts(self) -> Iterator[str]:
+        """What is open, as objects of a sentence."""
+        if self._layers:
+            yield f"the kernel of {_counted(list(self._layers))}"
+        threatened = [label for label in self._threatened if label not in self._layers]
+        if threatened:
+            yield f"whether {_counted(threatened)} will meet {', '.join(sorted(self._codes))}"
+
+    def wanting(self, graph: Graph) -> str:
+        """What a user can set; where the inputs are complete, what is missing inside."""
+        inputs = missing_sizes(graph)
+        if inputs:
+            return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
+        return f"All inputs have sizes; {', '.join(sorted(self._sizes))} does not follow from them"
+
+
+def _counted(names: list[str]) -> str:
+    listed = ", ".join(f"'{name}'" for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"{len(names)} {'layer' if len(names) == 1 else 'layers'} ({listed})"

@@ -1,0 +1,31 @@
+"""The file cannot be read.
+
+The path does not exist, is a folder, cannot be opened, or the operating system reports an error while reading it.
+Nothing else is known of the model. The exit code is 2; other files of the same run are still linted.
+
+**What to do.** Correct the path or the permissions.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN001",
+    name="unreadable-file",
+    level=Level.ERROR,
+    scope=RuleScope.FILE,
+    summary="The file cannot be read.",
+    docs=__doc__,
+    bad=Example(None),
+    good=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    kinds=("unreadable",),
+)
+
+run = report

@@ -1,0 +1,42 @@
+"""A baseline entry matches no finding.
+
+The baseline file lists a finding that is no longer there: it was mended, or the layer was renamed.
+
+**What to do.** Write the baseline again with `--write-baseline`.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN091",
+    name="unused-baseline-entry",
+    level=Level.NOTE,
+    scope=RuleScope.FILE,
+    summary="A baseline entry matches no finding.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+""",
+        options="--baseline baseline.json",
+        files={"baseline.json": '{"version": 1, "files": {"gone.onnx": {}}}'},
+    ),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+""",
+        options="--baseline baseline.json",
+        files={"baseline.json": '{"version": 1, "files": {}}'},
+    ),
+    kinds=("unused-baseline-entry",),
+)
+
+run = report

@@ -1,0 +1,41 @@
+"""A given input shape does not fit the model.
+
+`--input-shape` or `input-shapes` names an input that the model does not have, or gives another rank or another
+number for a size that the model fixes. The exit code is 2, since what follows would be about another model.
+
+**What to do.** The message lists the inputs with their sizes.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN008",
+    name="wrong-input-shape",
+    level=Level.ERROR,
+    scope=RuleScope.FILE,
+    summary="A given input shape does not fit the model.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+""",
+        options="--input-shape x=1,4,8",
+    ),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+""",
+        options="--input-shape x=1,4,8,8",
+    ),
+    kinds=("input-shape",),
+)
+
+run = report

@@ -1,0 +1,40 @@
+"""A kernel will return wrong values with status SUCCESS.
+
+The shape of this layer hits a defect of the release: the kernel returns SUCCESS and the output is wrong.
+Nothing at run time tells. The message gives the sizes that matter and what they would have to be. How the defect
+is known is with it (`known`): reproduced by running the real library against a plain reference, reported upstream,
+or read in the source.
+
+**What to do.** The message names a way round where one is known: a channel count that takes another kernel,
+explicit padding in front of the layer, or a release without the defect.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN302",
+    name="wrong-result",
+    level=Level.ERROR,
+    scope=RuleScope.LAYER,
+    summary="A kernel will return wrong values with status SUCCESS.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv<pads = [0, 0, 1, 1]>(x, w)
+}
+"""),
+    good=Example("""
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
+}
+"""),
+    kinds=("wrong-result",),
+    action=REPAIR,
+)
+
+run = HazardCheck(RULE.kinds)

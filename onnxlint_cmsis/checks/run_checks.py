@@ -1,0 +1,56 @@
+"""Runs the checks on a model, and makes one finding of those that say the same for several targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.checks.registry import check_of_kind, checks_of
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.types import Finding
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.types import Target
+
+
+def model_findings(model: ModelAnalysis, lowered: Lowered) -> list[Finding]:
+    """All findings on the layers and on the model as a whole, in file order, but for those on sizes.
+
+    `lowered` has the layers of the model that are to be judged.
+    """
+    subject = ModelSubject(model, lowered, code_of)
+    checks = checks_of(RuleScope.LAYER)
+    found = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
+    found += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
+    return _merged(found)
+
+
+def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Subject:
+    """One layer on one target, for the checks of scope LAYER."""
+    return Subject(model, layer, target, taken, code_of)
+
+
+def code_of(kind: str) -> str:
+    """Code of the rule that reports a kind of hazard."""
+    return check_of_kind(kind).rule.code
+
+
+def _merged(found: list[Finding]) -> list[Finding]:
+    """Findings that differ in nothing but the target and its sources become one."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in found:
+        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        groups.setdefault(key, []).append(finding)
+    merged = [_one(group) for group in groups.values()]
+    return sorted(merged, key=lambda finding: (finding.location.offset, finding.code))
+
+
+def _one(group: list[Finding]) -> Finding:
+    targets = tuple(dict.fromkeys(label for finding in group for label in finding.targets))
+    sources = tuple(dict.fromkeys(source for finding in group for source in finding.sources))
+    return replace(group[0], targets=targets, sources=sources)

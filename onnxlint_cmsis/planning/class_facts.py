@@ -1,0 +1,96 @@
+"""What the rules on sizes are told: the classes that a policy would change, and LOCKED ones with dead channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.checks.class_fact import ClassFact
+from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
+from onnxlint_cmsis.checks.registry import checks_of, codes_of, rule
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.subject import node_location
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.planning.answers import answered
+from onnxlint_cmsis.planning.plan_model import ModelPlan
+from onnxlint_cmsis.planning.policies import POLICIES
+from onnxlint_cmsis.types import Finding, Freedom, Target
+
+
+def class_findings(plan: ModelPlan) -> Iterator[Finding]:
+    """One finding for each class that would change, and one for each LOCKED class with dead channels."""
+    for group in plan.view.dimensions.classes:
+        if group.id in plan.decision.sizes:
+            yield change_finding(plan, group)
+        elif group.freedom is Freedom.LOCKED and _dead(plan, group) != (0, 0) and group.deciders:
+            yield from _findings(_fact(plan, group, group.size))
+
+
+def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
+    """The finding on a class that would change."""
+    (finding,) = _findings(_change(plan, group))
+    return finding
+
+
+def asks(plan: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
+    """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
+    policy, decision, action = POLICIES[plan.options.policy], plan.decision, rule(finding.code).action
+    if action is None or policy.name not in action.policies:
+        return False
+    return action is REMOVE or policy.lowers(decision.after) < policy.lowers(decision.without(group.id))
+
+
+def _findings(fact: ClassFact) -> Iterator[Finding]:
+    return (finding for check in checks_of(RuleScope.CLASS) for finding in check.findings(fact))
+
+
+def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
+    """A class that would change, with what the model would measure if all other classes changed but this one."""
+    decision = plan.decision
+    without = decision.without(group.id)
+    pairs = zip(without.instructions, decision.after.instructions, strict=True)
+    tensor, axis = _place(plan, group)
+    fewer = sum(decision.after.hazards) < sum(without.hazards)
+    return _fact(plan, group, decision.sizes[group.id])._replace(
+        tensor=tensor,
+        axis=axis,
+        saved=tuple(old - new for old, new in pairs),
+        measured=_other_builds(plan.prices.targets),
+        bytes=decision.after.bytes - without.bytes,
+        repaired=_repaired(plan, group) if fewer else (),
+    )
+
+
+def _fact(plan: ModelPlan, group: DimensionClass, want: int) -> ClassFact:
+    graph, (constants, unread) = plan.view.graph, _dead(plan, group)
+    node = graph.nodes[(group.deciders or group.readers)[0].node]
+    return ClassFact(group, want, node_location(graph.path, node), plan.prices.targets, constants, unread)
+
+
+def _other_builds(targets: tuple[Target, ...]) -> tuple[str, ...]:
+    """`cortex-m55 with CMSIS-NN 7.0.0`: builds of other releases than the targets' that predictions rest on."""
+    return tuple(dict.fromkeys(measured_build(one) for one in targets if measured_on(one.release) != one.release))
+
+
+def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
+    """Constant and unread channels, as far as weights were read."""
+    lanes = plan.lanes.classes.get(group.id) if plan.lanes else None
+    return (len(lanes.constants), len(lanes.unread)) if lanes else (0, 0)
+
+
+def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[str, ...]:
+    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
+    found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
+    return tuple(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
+
+
+def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
+    """A tensor and axis that carry the class alone, the output of the first layer that decides it where it does."""
+    made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
+    for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
+        axes = plan.view.dimensions.axes(tensor)
+        if axes and axes[axis].form is Form.LEAF and axes[axis].leaf == group.id:
+            return tensor, axis
+    return group.members[0]

@@ -1,0 +1,30 @@
+"""Every rule reports its bad example, and not its good one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.checks.gain import UNMEASURED
+from onnxlint_cmsis.checks.registry import CHECKS, LintCheck
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from support.rule_examples import codes_and_levels
+
+BY_NAME = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.rule.name)
+
+
+@BY_NAME
+def test_the_bad_example_is_reported(check: LintCheck, tmp_path: Path) -> None:
+    assert (check.rule.code, usual_level(check)) in codes_and_levels(check.rule.bad, tmp_path)
+
+
+@BY_NAME
+def test_the_good_example_is_not_reported(check: LintCheck, tmp_path: Path) -> None:
+    assert check.rule.code not in {code for code, _ in codes_and_levels(check.rule.good, tmp_path)}
+
+
+def usual_level(check: LintCheck) -> str:
+    """The rule's level; a missed kernel that nobody has measured to be faster is a note."""
+    unmeasured = isinstance(check.run, RoutingCheck) and check.run.gain == UNMEASURED
+    return "note" if unmeasured else check.rule.level.name.lower()

@@ -1,0 +1,34 @@
+"""Examples of rules as files, and what linting says of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+from onnxlint_cmsis.checks.rule import Example
+from onnxlint_cmsis.cli import main
+from support.models import text
+
+HEADER = '<ir_version: 10, opset_import: ["" : 13]>\n'
+
+
+def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
+    """Lint an example in an empty folder; code and level of each finding."""
+    model = folder / "model.onnx"
+    if isinstance(example.model, bytes):
+        model.write_bytes(example.model)
+    elif example.model is not None:
+        source = example.model.strip()
+        model.write_bytes(text(source if source.startswith("<") else HEADER + source).SerializeToString())
+    for name, content in example.files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    options = example.options.split()
+    if "--baseline" in options:
+        place = options.index("--baseline") + 1
+        options[place] = str(folder / options[place])
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        main(["--isolated", "--output-format", "json", *options, str(model)])
+    return {(found["code"], found["level"]) for found in json.loads(out.getvalue())["findings"]}
