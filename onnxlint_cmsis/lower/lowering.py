@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.binary import lower_binary
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
-from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, quantized_epilogue
+from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, has_bias, quantized_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
 from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transpose_axes
@@ -150,6 +150,7 @@ class _Lowering:
         if layer is None:
             return decided(record, refusal or check_operand(graph, node) or check_copy(node, numbers, ending))
         if weighted:
+            layer = replace(layer, call=layer.call._replace(bias=has_bias(node, ending)))
             refusal = refusal or check_weights(graph, layer, numbers, weights, ending)
         refusal = refusal or check_result(layer, numbers, ending)
         record = replace(record, layer=replace(layer, fused=ending.fused))

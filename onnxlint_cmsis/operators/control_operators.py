@@ -21,17 +21,17 @@ def _recurrent(name: str) -> Operator:
 
 
 CONSTANT = _source("Constant", ties.constant, Elements.STORED)
+CONSTANT_OF_SHAPE = _source("ConstantOfShape", ties.constant_of_shape, Elements.REPEATED, Roles(data=(), sizes=(0,)))
 IF = _source("If", ties.branches, Elements.BODIES)
+SHAPE = _source("Shape", ties.shape, Elements.SIZES)
 
 CONTROL = (
-    *(CONSTANT, IF),
+    *(CONSTANT, CONSTANT_OF_SHAPE, IF, SHAPE),
     _source("Loop", ties.crossing, Elements.BODIES),
     _source("Scan", ties.crossing, Elements.BODIES),
     _recurrent("GRU"),
     _recurrent("LSTM"),
     _recurrent("RNN"),
-    _source("ConstantOfShape", ties.constant_of_shape, Elements.REPEATED, Roles(data=(), sizes=(0,))),
-    _source("Shape", ties.shape, Elements.SIZES),
     _source("Size", ties.count, Elements.SIZES),
     _source("Bernoulli", DRAWN, Elements.RANDOM, Roles()),
     _source("Multinomial", DRAWN, Elements.RANDOM, Roles()),

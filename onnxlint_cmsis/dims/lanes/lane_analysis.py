@@ -10,20 +10,20 @@ import numpy as np
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.algebra.cells import any_lane
+from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, MAX_LANES, along, anywhere
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
-from onnxlint_cmsis.dims.lanes.backward import Backward, Masks, needed_columns
-from onnxlint_cmsis.dims.lanes.facts import Facts
-from onnxlint_cmsis.dims.lanes.forward import forward
-from onnxlint_cmsis.dims.lanes.known import along, anywhere
-from onnxlint_cmsis.dims.lanes.result import ClassLanes, Lanes, Reader
-from onnxlint_cmsis.dims.lanes.sums import SUMS
+from onnxlint_cmsis.dims.lanes.lane_demand import Demand, Masks, needed_columns
+from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, Lanes, Reader
+from onnxlint_cmsis.dims.lanes.lane_values import fill_in
+from onnxlint_cmsis.dims.lanes.lane_view import LaneView
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.dims.lanes.known import Mask
-    from onnxlint_cmsis.dims.lanes.weighted import Weighted
+    from onnxlint_cmsis.algebra.interval import Mask
+    from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.graph.model import Graph
 
@@ -41,20 +41,24 @@ def analyse_lanes(
     at most once for each. `disproved` are tensor, axis and index of values that were seen to differ from what the
     analysis said before: they count as live.
     """
-    facts = Facts(graph, read, disproved)
+    view = LaneView(graph, read, disproved)
     if not _in_order(graph):
-        return Lanes({one.id: ClassLanes(one.id, tuple(range(one.size))) for one in dimensions.classes}, facts, {})
-    sums = forward(facts)
-    asked = Backward(facts, sums)
+        return Lanes({one.id: _all_live(one) for one in dimensions.classes}, view, {})
+    fill_in(view)
+    asked = Demand(view)
     readers = {
         index: reader
-        for index, one in sums.items()
-        if one.mixing and (reader := _reader(one, facts, dimensions, asked.masks)) is not None
+        for index, one in view.weighted.items()
+        if one.mixing and (reader := _reader(one, view, dimensions, asked.masks)) is not None
     }
-    exact = Backward(facts, sums, asked.masks, {index: one.absorbed.exact for index, one in readers.items()})
-    unsafe = Backward(facts, sums, asked.masks, {index: one.absorbed.unsafe for index, one in readers.items()})
-    questions = _Questions(facts, dimensions, asked.masks, exact.masks, unsafe.masks)
-    return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, facts, readers, asked.masks)
+    exact = Demand(view, asked.masks, {index: one.absorbed.exact for index, one in readers.items()})
+    unsafe = Demand(view, asked.masks, {index: one.absorbed.unsafe for index, one in readers.items()})
+    questions = _Questions(view, dimensions, asked.masks, exact.masks, unsafe.masks)
+    return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, view, readers, asked.masks)
+
+
+def _all_live(one: DimensionClass) -> ClassLanes:
+    return ClassLanes(one.id, range(one.size))
 
 
 def _in_order(graph: Graph) -> bool:
@@ -68,15 +72,15 @@ def _in_order(graph: Graph) -> bool:
     )
 
 
-def _reader(weighted: Weighted, facts: Facts, dimensions: Dimensions, asked: Masks) -> Reader | None:
+def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> Reader | None:
     """A layer that sums over channels; None where the classes do not say what its channels are."""
-    node = facts.graph.nodes[weighted.node]
+    node = view.graph.nodes[weighted.node]
     axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
     count = weighted.taps.shape[0] * weighted.taps.shape[2]
     if axes is None or len(axes) <= weighted.axis or axes[weighted.axis].size != count:
         return None
     read = np.zeros(count, bool) if made is None else needed_columns(weighted, made)
-    return Reader(axes[weighted.axis], read, absorbed(weighted, facts))
+    return Reader(axes[weighted.axis], read, absorbed(weighted, view))
 
 
 class _Questions:
@@ -86,10 +90,10 @@ class _Questions:
     they can, `unsafe` where all biases do.
     """
 
-    def __init__(self, facts: Facts, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
-        self.facts = facts
+    def __init__(self, view: LaneView, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
+        self.view = view
         self.dimensions = dimensions
-        self.kept = _contracted_constants(facts, dimensions)
+        self.kept = _contracted_constants(view, dimensions)
         self.questions: tuple[Callable[[str, int], Mask], ...] = (
             lru_cache(None)(lambda name, place: _mask(read, name, place)),
             lru_cache(None)(lambda name, place: _mask(exact, name, place)),
@@ -99,6 +103,8 @@ class _Questions:
 
     def lanes_of(self, one: DimensionClass) -> ClassLanes:
         """Lanes of one class."""
+        if one.size > MAX_LANES:
+            return _all_live(one)
         read, exact, unsafe, varying = (self._anywhere(one, question) for question in self.questions)
         if one.freedom is Freedom.LOCKED or one.id in self.kept:
             exact = unsafe = np.ones(one.size, bool)
@@ -112,24 +118,24 @@ class _Questions:
     def _anywhere(self, one: DimensionClass, question: Callable[[str, int], Mask]) -> Mask:
         """Lanes for which the answer is yes along some axis of some tensor of the class."""
         found = np.zeros(one.size, bool)
-        members = [(name, place) for name, place in one.members if not self.facts.is_constant(name)]
+        members = [(name, place) for name, place in one.members if not self.view.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
-            if not axis.indexed:
+            if not axis.indexed or (axis.size or 0) > MAX_ELEMENTS:
                 return np.ones(one.size, bool)
             found |= any_lane(axis, one.id, one.size, question(name, place))
         return found if members else np.ones(one.size, bool)
 
     def _live(self, name: str, place: int) -> Mask:
-        known = self.facts.known(name)
-        return np.ones(1, bool) if known is None else along(known, place).live
+        known = self.view.known(name)
+        return np.ones(1, bool) if known is None else along(known, place).varies
 
 
-def _contracted_constants(facts: Facts, dimensions: Dimensions) -> set[int]:
+def _contracted_constants(view: LaneView, dimensions: Dimensions) -> set[int]:
     """Leaves of constants that are multiplied with each other, of which every lane counts."""
     found: set[int] = set()
-    for node in facts.graph.nodes:
-        if (node.domain, node.op_type) in SUMS and all(facts.is_constant(name) for name in node.inputs if name):
+    for node in view.graph.nodes:
+        if operator_of(node).roles.form is not None and all(view.is_constant(name) for name in node.inputs if name):
             for position, name in enumerate(node.inputs):
                 for axis in dimensions.input_axes(node.index, position) or dimensions.axes(name) or ():
                     found.update(leaves(axis))

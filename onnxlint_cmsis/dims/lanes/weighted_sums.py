@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.dims.lanes.known import SLACK, Known, along, exactly
+from onnxlint_cmsis.algebra.interval import Interval, exactly
+from onnxlint_cmsis.algebra.number_types import SLACK
+from onnxlint_cmsis.algebra.spread import along
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.dims.lanes.known import Floats, Mask
+    from onnxlint_cmsis.algebra.interval import Floats, Mask
 
 
 class Weighted(NamedTuple):
@@ -42,20 +44,21 @@ class Weighted(NamedTuple):
     factor: float = 1.0
     """Number the sum is multiplied by before the bias is added."""
 
-    def columns(self, data: Known) -> Known:
-        """Constants along the summed axis less the zero-point, [groups, columns]; live where not one value."""
+    def columns(self, data: Interval) -> Interval:
+        """Constants along the summed axis less the zero-point, [groups, columns]; unknown where not one value."""
         line = along(data, self.axis)
         shape = self.taps.shape[0], self.taps.shape[2]
-        return line.map(lambda bound: np.broadcast_to(bound - self.zero, shape[0] * shape[1]).reshape(shape))
+        spread = line.forgotten(line.varies).bent(lambda bound: bound - self.zero)
+        return spread.moved(lambda array: np.broadcast_to(array, shape[0] * shape[1]).reshape(shape))
 
 
 TERMS = 16
 """Terms after which the rounding of a float32 sum can exceed `SLACK` of their sizes."""
 
 
-def sums(weighted: Weighted, columns: Known) -> Known:
-    """Sum of each row over columns, [groups x rows]; live where a row reads what is live or differs at the borders."""
-    usable = columns.zero | (~columns.live & weighted.plain)
+def sums(weighted: Weighted, columns: Interval) -> Interval:
+    """Sum of each row over columns, [groups x rows]; unknown where a row reads what is or differs at the borders."""
+    usable = columns.zero | (~columns.varies & weighted.plain)
     fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2) & ~np.isnan(weighted.taps).any(axis=(2, 3))
     if not fine.any():
         return exactly(np.full(fine.size, np.nan))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.algebra.cells import indices_of
+from onnxlint_cmsis.algebra.spread import along
 from onnxlint_cmsis.dims.bias import FLOAT
-from onnxlint_cmsis.dims.lanes.known import along
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.algebra.axes import Axis
+    from onnxlint_cmsis.algebra.interval import Mask
     from onnxlint_cmsis.dims.lanes.absorb import Absorbed
-    from onnxlint_cmsis.dims.lanes.backward import Masks
-    from onnxlint_cmsis.dims.lanes.facts import Facts
-    from onnxlint_cmsis.dims.lanes.known import Mask
+    from onnxlint_cmsis.dims.lanes.lane_demand import Masks
+    from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 
     Numbers = NDArray[np.float64] | NDArray[np.int64]
 
@@ -29,7 +29,7 @@ class ClassLanes(NamedTuple):
 
     leaf: int
     """`DimensionClass.id`."""
-    live: tuple[int, ...]
+    live: Sequence[int]
     """Lanes that have to stay; never empty, and all of them where the class is locked."""
     exact: tuple[int, ...] = ()
     """Lanes that may go, any number of them, with every output as it was."""
@@ -57,7 +57,7 @@ class Lanes(NamedTuple):
 
     classes: dict[int, ClassLanes]
     """By `DimensionClass.id`."""
-    facts: Facts
+    view: LaneView
     """What is known of every tensor."""
     readers: dict[int, Reader]
     """Layers that sum over channels, by `Node.index`."""
@@ -74,7 +74,7 @@ class Lanes(NamedTuple):
         for node, reader in self.readers.items():
             gone = self._gone(reader.axis, removed) & reader.read
             if (gone & ~reader.absorbed.unsafe).any():
-                raise ValueError(f"{self.facts.graph.nodes[node].label} needs a lane that is to go")
+                raise ValueError(f"{self.view.graph.nodes[node].label} needs a lane that is to go")
             added = reader.absorbed.added
             if added is None or not gone.any():
                 continue
@@ -88,12 +88,12 @@ class Lanes(NamedTuple):
 
         In float tensors up to rounding. Raises KeyError for a tensor of unknown rank or size along the axis.
         """
-        known, shape = self.facts.known(tensor), self.facts.shape(tensor)
+        known, shape = self.view.known(tensor), self.view.shape(tensor)
         size = None if shape is None else shape[axis]
         if known is None or shape is None or size is None:
             raise KeyError(tensor)
         line = along(known, axis % len(shape))
-        return np.broadcast_to((line.low + line.high) / 2, size)
+        return np.broadcast_to(np.where(line.varies, np.nan, (line.low + line.high) / 2), size)
 
     def _gone(self, axis: Axis, removed: Mapping[int, Collection[int]]) -> Mask:
         gone = np.zeros(axis.size or 0, bool)

@@ -1,4 +1,4 @@
-"""Operators that move elements without changing them: the way there for values, and the way back for masks."""
+"""How operators move elements without changing them: the way there for intervals, and the way back for masks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.regrouping import put, regrouped, taken
-from onnxlint_cmsis.dims.lanes.facts import Facts, has
+from onnxlint_cmsis.algebra.regrouping import MAX_CELLS, put, regrouped, taken
+from onnxlint_cmsis.operators.values.value_view import ValueView, has
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.regrouping import Array
@@ -30,7 +30,7 @@ class Passage(NamedTuple):
 
     node: Node
     """The node."""
-    facts: Facts
+    view: ValueView
     """Shapes and constants."""
     before: tuple[Size, ...]
     """Shape of the input."""
@@ -40,14 +40,12 @@ class Passage(NamedTuple):
     """Which output."""
 
 
-def move_of(node: Node, facts: Facts, position: int = 0) -> Move | None:
-    """How a node moves its first input to an output; None where it is none of these or cannot be followed."""
-    rule = MOVES.get(node.op_type) if node.domain == "" else None
-    before = facts.shape(node.inputs[0]) if has(node, 0) else None
-    after = facts.shape(node.outputs[position])
-    if rule is None or before is None or after is None:
+def passage(node: Node, view: ValueView, position: int = 0) -> Passage | None:
+    """A node between its first input and an output; None where a rank is unknown or an array would get too large."""
+    before, after = view.input_shape(node, 0), view.shape(node.outputs[position])
+    if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
         return None
-    return rule(Passage(node, facts, before, after, position))
+    return Passage(node, view, before, after, position)
 
 
 def regroup(way: Passage) -> Move | None:
@@ -61,11 +59,13 @@ def regroup(way: Passage) -> Move | None:
 
 
 def _sure(array: Array | None) -> Array:
-    assert array is not None, "tried with every axis spread out"
+    if array is None:
+        raise ValueError("the regrouped array would be too large")
     return array
 
 
-def _transpose(way: Passage) -> Move | None:
+def transpose(way: Passage) -> Move | None:
+    """Axes in another order."""
     order = way.node.ints("perm") or tuple(reversed(range(len(way.before))))
     return _ordered(order) if sorted(order) == list(range(len(way.before))) else None
 
@@ -95,13 +95,14 @@ def _chain(*moves: Move | None) -> Move | None:
     return Move(forward, backward) if len(found) == len(moves) else None
 
 
-def _slice(way: Passage) -> Move | None:
-    node, facts = way.node, way.facts
-    starts, ends = facts.ints(node, "starts", 1), facts.ints(node, "ends", 2)
+def slice_(way: Passage) -> Move | None:
+    """Elements at steps between limits."""
+    node, view = way.node, way.view
+    starts, ends = view.ints(node, "starts", 1), view.ints(node, "ends", 2)
     if starts is None or ends is None:
         return None
-    axes = facts.ints(node, "axes", 3) if has(node, 3) or "axes" in node.attributes else list(range(len(starts)))
-    steps = facts.ints(node, "steps", 4) if has(node, 4) else [1] * len(starts)
+    axes = view.ints(node, "axes", 3) if has(node, 3) or "axes" in node.attributes else list(range(len(starts)))
+    steps = view.ints(node, "steps", 4) if has(node, 4) else [1] * len(starts)
     if axes is None or steps is None or not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         return None
     limits = zip(starts, ends, axes, steps, strict=True)
@@ -113,9 +114,10 @@ def _sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
     return None if size is None else _pick(axis % len(before), np.arange(size)[limits], size)
 
 
-def _split(way: Passage) -> Move | None:
+def split(way: Passage) -> Move | None:
+    """One of several pieces along an axis."""
     axis = way.node.int("axis", 0)
-    shapes = [way.facts.shape(name) for name in way.node.outputs[: way.position + 1]]
+    shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
     if not -len(way.before) <= axis < len(way.before):
         return None
     lengths = [None if shape is None or len(shape) != len(way.before) else shape[axis] for shape in shapes]
@@ -125,9 +127,10 @@ def _split(way: Passage) -> Move | None:
     return _sliced(way.before, axis, slice(sum(known[:-1]), sum(known)))
 
 
-def _gather(way: Passage) -> Move | None:
+def gather(way: Passage) -> Move | None:
+    """Elements at fixed indices of an axis."""
     before, axis = way.before, way.node.int("axis", 0)
-    indices = way.facts.ints(way.node, "", 1)
+    indices = way.view.ints(way.node, "", 1)
     size = before[axis] if -len(before) <= axis < len(before) else None
     if indices is None or size is None or not all(-size <= index < size for index in indices):
         return None
@@ -137,7 +140,8 @@ def _gather(way: Passage) -> Move | None:
     return _chain(picked, regroup(way._replace(before=middle)))
 
 
-def _depth_to_space(way: Passage) -> Move | None:
+def depth_to_space(way: Passage) -> Move | None:
+    """Blocks of channels laid out on the plane."""
     block = way.node.int("blocksize")
     sizes = [size or 0 for size in way.before]
     if len(sizes) != 4 or None in way.before or block < 1 or sizes[1] % (block * block):
@@ -148,7 +152,8 @@ def _depth_to_space(way: Passage) -> Move | None:
     return _three(way, (batch, block, block, inner, *plane), (0, 3, 4, 1, 5, 2))
 
 
-def _space_to_depth(way: Passage) -> Move | None:
+def space_to_depth(way: Passage) -> Move | None:
+    """Blocks of the plane put into channels."""
     block = way.node.int("blocksize")
     if len(way.before) != 4 or None in way.before or block < 1:
         return None
@@ -162,16 +167,5 @@ def _three(way: Passage, split: tuple[int, ...], order: tuple[int, ...]) -> Move
     return _chain(regroup(way._replace(after=split)), _ordered(order), regroup(way._replace(before=turned)))
 
 
-MOVES: dict[str, Callable[[Passage], Move | None]] = {
-    "DepthToSpace": _depth_to_space,
-    "Flatten": regroup,
-    "Gather": _gather,
-    "Reshape": regroup,
-    "Slice": _slice,
-    "SpaceToDepth": _space_to_depth,
-    "Split": _split,
-    "Squeeze": regroup,
-    "Transpose": _transpose,
-    "Unsqueeze": regroup,
-}
-"""Operators of which each output holds elements of the first input, and nothing else."""
+Movement = Callable[[Passage], "Move | None"]
+"""How a node moves its first input to an output; None where that cannot be followed."""
