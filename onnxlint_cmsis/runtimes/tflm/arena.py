@@ -56,6 +56,10 @@ class Arena(NamedTuple):
         """Smallest arena in which AllocateTensors succeeds."""
         return max(self.used, self.planning)
 
+    def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
+        """Buffers alive in a step; operator k runs in step k + 1, counted over what control flow runs."""
+        return tuple(buffer for buffer in self.plan if buffer.first <= step <= buffer.last)
+
 
 class _Tail:
     """The end of the arena, filled downwards."""

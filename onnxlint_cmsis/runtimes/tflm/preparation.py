@@ -11,6 +11,9 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.types import KernelCall
 
+WRONG = ("wrong-result", "overrun")
+"""Kinds of hazards that spoil the output, or what lies beside it, and return no error."""
+
 K = "tensorflow/lite/micro/kernels/"
 
 
@@ -131,7 +134,7 @@ class Preparation:
                 raise Unpredictable(f"{name} is {self.view.option(name)}; at least 1 is allowed")
 
     def routed(self, call: KernelCall) -> Route:
-        """The route of a call on this build's library."""
+        """The route of a call on this build's library, for its size functions."""
         return route(call, self.build.target)
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
@@ -140,11 +143,11 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
-        found = self.routed(call)
+        found = route(call, self.build.kernels_of(call.entry))
         self.call, self.chain = call, (function, *found.chain)
         if found.chain[:1] == (function,):
             self.chain = found.chain
-        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind == "wrong"]
+        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
         if found.status:
             self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
 
