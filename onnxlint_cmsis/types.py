@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
+MAX_DIM = 2**31 - 1
+"""Largest dimension that is believed: CMSIS-NN's are int32_t."""
 InputShapes = Mapping[str, tuple[Size, ...]]
 """Sizes of model inputs by name (`--input-shape`)."""
 

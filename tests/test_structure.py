@@ -160,11 +160,7 @@ def test_the_evidence_table_is_what_the_vectors_say() -> None:
 
 OPERATORS_ELSEWHERE = {
     "graph/model.py": {"Constant"},  # a Constant node's value is stored in the file as an initializer is
-    "formats/onnx_graph/folding.py": None,  # what shape arithmetic makes of known integers
     "formats/onnx_graph/contrib_equivalents.py": None,  # standard operators put in place of others
-    "formats/onnx_graph/guards.py": None,  # operators that ONNX's shape inference crashes on
-    "dims/lanes": None,  # values of lanes
-    "dims/new_lanes": None,  # values of new lanes
 }
 """Files and folders outside `operators` and `lower` that may name operators, and which; None for any."""
 
