@@ -53,7 +53,10 @@ class Arena(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Smallest arena in which AllocateTensors succeeds."""
+        """Smallest arena in which AllocateTensors succeeds.
+
+        Temporaries of one Prepare are left out: in a model of one small operator they can ask for some tens more.
+        """
         return max(self.used, self.planning)
 
     def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
