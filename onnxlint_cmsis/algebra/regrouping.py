@@ -67,14 +67,24 @@ def _blocks(before: Sequence[Size], after: Sequence[Size]) -> list[tuple[range, 
 
 
 def taken(array: Array, axis: int, indices: Array) -> Array:
-    """Elements picked along an axis."""
-    return array if array.shape[axis] == 1 and len(indices) else np.take(array, indices, axis)
+    """Elements picked along an axis. Raises ValueError where they are too many to be held."""
+    if array.shape[axis] == 1 and len(indices):
+        return array
+    _check_cells((*array.shape[:axis], len(indices), *array.shape[axis + 1 :]))
+    return np.take(array, indices, axis)
 
 
 def put(mask: Array, axis: int, indices: Array, size: int) -> Array:
-    """Mask of the tensor that elements were picked from."""
-    whole = np.zeros((*mask.shape[:axis], size, *mask.shape[axis + 1 :]), bool)
+    """Mask of the tensor that elements were picked from. Raises ValueError where it is too large to be held."""
+    shape = (*mask.shape[:axis], size, *mask.shape[axis + 1 :])
+    _check_cells(shape)
+    whole = np.zeros(shape, bool)
     place: list[Any] = [slice(None)] * mask.ndim
     place[axis] = indices
     whole[tuple(place)] = mask
     return whole
+
+
+def _check_cells(shape: Sequence[int]) -> None:
+    if prod(shape) > MAX_CELLS:
+        raise ValueError(f"an array of {prod(shape)} elements; allowed are {MAX_CELLS}")

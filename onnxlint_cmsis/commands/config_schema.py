@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from onnxlint_cmsis.commands.options import Parser
-from onnxlint_cmsis.config.keys import KEYS, Key
+from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.kinds import KINDS
+from onnxlint_cmsis.config.settings import KEYS
 
 
 def make_parser() -> Parser:

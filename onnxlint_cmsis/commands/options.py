@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from onnxlint_cmsis.config.files import Layer
-from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.kinds import KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.resolve import COMMAND_LINE, Configuration
+from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
 
 PROGRAM = "onnxlint-cmsis"
-_LISTS = ("texts", "codes")
-_PAIRS = ("code-levels", "shapes")
-_NUMBERS = ("multiple", "percent", "bytes", "count")
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,12 +41,12 @@ def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> No
     """Add the options of the named keys, of all keys where none is named; and those that choose the file."""
     group = parser.add_argument_group("settings, as in the configuration file")
     for key in KEYS:
-        if key.option and key.kind == "flag" and (not names or key.name in names):
+        if key.option and _written(key) is Written.FLAG and (not names or key.name in names):
             off = key.option.startswith("--no-")
             text = f"Do not {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
             group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
         elif key.option and (not names or key.name in names):
-            action = "append" if key.kind in (*_LISTS, *_PAIRS, "globs") else "store"
+            action = "append" if _written(key) in SEVERAL else "store"
             metavar = key.metavar or "{" + ",".join(key.allowed) + "}"
             group.add_argument(key.option, dest=key.attribute, action=action, metavar=metavar, help=_help(key))
     group.add_argument("--config", metavar="FILE", default="", help="configuration file, instead of the nearest")
@@ -66,23 +64,27 @@ def configuration(args: argparse.Namespace) -> Configuration:
     )
 
 
+def _written(key: Key) -> Written:
+    return KINDS[key.kind].written
+
+
 def _help(key: Key) -> str:
     """The key's sentence, its default and whether the option may be repeated."""
     shown = ",".join(key.default) if isinstance(key.default, list) else key.default
     default = f" Default: {shown}." if shown else ""
-    repeated = " May be given several times." if key.kind in (*_LISTS, *_PAIRS, "globs") else ""
+    repeated = " May be given several times." if _written(key) in SEVERAL else ""
     return (key.doc + default + repeated).replace("%", "%%")
 
 
 def _raw(key: Key, given: object) -> object:
     """What the option holds, in the form the configuration file has it."""
-    if key.kind in _NUMBERS and isinstance(given, str):
+    if _written(key) is Written.NUMBER and isinstance(given, str):
         return _number(given)
     if not isinstance(given, list):
         return given
-    if key.kind in _LISTS:
+    if _written(key) is Written.LIST:
         return [item.strip() for text in given for item in text.split(",") if item.strip()]
-    if key.kind in _PAIRS:
+    if _written(key) is Written.PAIRS:
         return dict(_pair(key, text) for text in given)
     return given
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.settings import KEYS
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings

@@ -51,7 +51,8 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
     """True where the rule runs on the file: the longer of select and ignore decides, and ignore where they tie."""
-    if longest(code, settings.select) <= longest(code, settings.ignore):
+    selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
+    if longest(code, selected) <= longest(code, ignored):
         return False
     return not any(longest(code, codes) >= 0 and glob.matches(path) for glob, codes in settings.per_file_ignores)
 
@@ -60,12 +61,13 @@ def fixable(settings: Settings, path: str) -> frozenset[str]:
     """Codes whose findings a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
     from onnxlint_cmsis.checks.registry import RULES
 
+    able = settings.fixable + settings.extend_fixable
     return frozenset(
         rule.code
         for rule in RULES
         if rule.action
         and enabled(rule.code, settings, path)
-        and longest(rule.code, settings.fixable) > longest(rule.code, settings.unfixable)
+        and longest(rule.code, able) > longest(rule.code, settings.unfixable)
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onnxlint_cmsis.config.keys import KEYS
+from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.errors import UsageError
 
 OWN_FILE = "onnxlint-cmsis.toml"

@@ -1,11 +1,17 @@
-"""The kinds of value a configuration key may have: how each is checked, and described as JSON Schema."""
+"""The kinds of value a setting may have: how each is written, checked, made, and described as JSON Schema."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.config.codes import resolve
+from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
+from onnxlint_cmsis.config.settings import Suppression
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +27,34 @@ SUPPRESSION_KEYS = {
 }
 
 
+class Written(Enum):
+    """How the option of a key is written on the command line."""
+
+    WORD = "one value"
+    NUMBER = "one number, or a word"
+    FLAG = "the option alone; `--no-` stands for false"
+    LIST = "values with commas between them, several times"
+    REPEATED = "one value, several times"
+    PAIRS = "NAME=VALUE, several times"
+
+
+SEVERAL = (Written.LIST, Written.REPEATED, Written.PAIRS)
+"""Those of options that may be given several times."""
+
+
+class Place(NamedTuple):
+    """Where a value is written."""
+
+    origin: str
+    """The file, `command line`, or `default`."""
+    root: str
+    """Absolute folder that its patterns and paths are relative to."""
+
+
+def _as_it_is(value: Any, _place: Place) -> object:
+    return value
+
+
 class Kind(NamedTuple):
     """One kind of value."""
 
@@ -30,19 +64,28 @@ class Kind(NamedTuple):
     """The checked value; ValueError says what is wrong with it."""
     schema: dict[str, object]
     """JSON Schema of the value; `choice` and `level` add the allowed values."""
+    written: Written = Written.WORD
+    """How its option is written."""
+    make: Callable[[Any, Place], object] = _as_it_is
+    """The checked value as Settings has it."""
 
 
 MAX_MULTIPLE = 64
 """Largest multiple to pad to; no kernel has blocks of more, and every size up to the multiple is looked at."""
 
 
-def check(key: Key, value: object) -> object:
-    """The checked value of a key; ValueError says what was found and what is allowed."""
-    return KINDS[key.kind].check(key, value)
+def setting_of(key: Key, value: object, place: Place) -> object:
+    """What Settings has for a value of a key; ValueError says what was found and what is allowed."""
+    kind = KINDS[key.kind]
+    return kind.make(kind.check(key, value), place)
 
 
 def _wrong(key: Key, value: object) -> ValueError:
-    return ValueError(f"{value!r} is not {KINDS[key.kind].words}")
+    return _is_not(value, KINDS[key.kind].words)
+
+
+def _is_not(value: object, words: str) -> ValueError:
+    return ValueError(f"{value!r} is not {words}")
 
 
 def _text(key: Key, value: object) -> str:
@@ -111,13 +154,19 @@ def _suppressions(key: Key, value: object) -> tuple[dict[str, str], ...]:
 
 
 def _suppression(key: Key, entry: object) -> dict[str, str]:
-    table = {name: _text(key._replace(kind="text"), text) for name, text in _table(key, entry).items()}
+    table = {name: _entry_text(text) for name, text in _table(key, entry).items()}
     for name in table:
         if name not in SUPPRESSION_KEYS:
             raise ValueError(f"unknown key {name!r} in an entry; allowed are {', '.join(SUPPRESSION_KEYS)}")
     if "rule" not in table:
         raise ValueError(f"entry {table!r} has no rule")
     return table | {"rule": resolve(table["rule"])}
+
+
+def _entry_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise _is_not(text, "a text")
+    return text
 
 
 def _flag(key: Key, value: object) -> bool:
@@ -146,6 +195,40 @@ def _bound(key: Key, value: object) -> int | None:
     return value
 
 
+def _release(key: Key, value: object) -> str:
+    return normalise_release(_text(key, value))
+
+
+def _globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
+    return tuple(Glob(pattern, place.root) for pattern in patterns)
+
+
+def _by_glob(codes: dict[str, tuple[str, ...]], place: Place) -> tuple[tuple[Glob, tuple[str, ...]], ...]:
+    return tuple((Glob(pattern, place.root), rules) for pattern, rules in codes.items())
+
+
+def _level(name: str, _place: Place) -> Level:
+    return Level[name.upper()]
+
+
+def _levels(names: dict[str, str], place: Place) -> dict[str, Level]:
+    return {code: _level(name, place) for code, name in names.items()}
+
+
+def _path(text: str, place: Place) -> str:
+    return str(Path(place.root, text)) if text else ""
+
+
+def _accepted(entries: tuple[dict[str, str], ...], place: Place) -> tuple[Suppression, ...]:
+    """Entries of `suppress`, numbered by their origin."""
+    made = []
+    for number, entry in enumerate(entries):
+        path = Glob(entry["path"], place.root) if "path" in entry else None
+        rest = {name: text for name, text in entry.items() if name != "path"}
+        made.append(Suppression(path=path, origin=f"{place.origin}: suppress[{number}]", **rest))
+    return tuple(made)
+
+
 _TEXT: dict[str, object] = {"type": "string"}
 _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 _SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
@@ -158,31 +241,33 @@ _SUPPRESSION: dict[str, object] = {
     "additionalProperties": False,
 }
 
-KINDS: dict[str, Kind] = {
-    "text": Kind("a text", _text, _TEXT),
-    "path": Kind("a path, relative to the configuration file", _text, _TEXT),
-    "choice": Kind("one of the allowed values", _choice, _TEXT),
-    "level": Kind("a level", _choice, _TEXT),
-    "texts": Kind("a list of texts", _nonempty_texts, {**_TEXTS, "minItems": 1}),
-    "globs": Kind("a list of patterns", _texts, _TEXTS),
-    "codes": Kind("a list of rule codes, prefixes or names", _codes, _TEXTS),
-    "code-levels": Kind(
-        "a table of rule = level",
-        _code_levels,
-        {"type": "object", "additionalProperties": {"type": "string", "enum": list(LEVELS)}},
-    ),
-    "glob-codes": Kind(
-        "a table of pattern = list of rules", _glob_codes, {"type": "object", "additionalProperties": _TEXTS}
-    ),
-    "shapes": Kind("a table of input = list of sizes", _shapes, {"type": "object", "additionalProperties": _SHAPE}),
-    "flag": Kind("true or false", _flag, {"type": "boolean"}),
-    "multiple": Kind(
-        f"a whole number from 1 to {MAX_MULTIPLE}",
-        _multiple,
-        {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE},
-    ),
-    "percent": Kind("a number from 0 to 100", _percent, {"type": "number", "minimum": 0, "maximum": 100}),
-    "bytes": Kind(f"a whole number of bytes from 0 up, or {UNLIMITED!r}", _bound, _BOUND),
-    "count": Kind(f"a whole number from 0 up, or {UNLIMITED!r}", _bound, _BOUND),
-    "suppressions": Kind("a list of tables", _suppressions, {"type": "array", "items": _SUPPRESSION}),
+_CODE_LEVELS: dict[str, object] = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "enum": list(LEVELS)},
 }
+_GLOB_CODES: dict[str, object] = {"type": "object", "additionalProperties": _TEXTS}
+_SHAPES: dict[str, object] = {"type": "object", "additionalProperties": _SHAPE}
+_SUPPRESSIONS: dict[str, object] = {"type": "array", "items": _SUPPRESSION}
+_MULTIPLE: dict[str, object] = {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE}
+_PERCENT: dict[str, object] = {"type": "number", "minimum": 0, "maximum": 100}
+_OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
+
+KINDS: dict[str, Kind] = {
+    "release": Kind("a text", _release, _TEXT),
+    "path": Kind("a path, relative to the configuration file", _text, _TEXT, make=_path),
+    "choice": Kind("one of the allowed values", _choice, _TEXT),
+    "level": Kind("a level", _choice, _TEXT, make=_level),
+    "texts": Kind("a list of texts", _nonempty_texts, {**_TEXTS, "minItems": 1}, Written.LIST),
+    "globs": Kind("a list of patterns", _texts, _TEXTS, Written.REPEATED, _globs),
+    "codes": Kind("a list of rule codes, prefixes or names", _codes, _TEXTS, Written.LIST),
+    "code-levels": Kind("a table of rule = level", _code_levels, _CODE_LEVELS, Written.PAIRS, _levels),
+    "glob-codes": Kind("a table of pattern = list of rules", _glob_codes, _GLOB_CODES, make=_by_glob),
+    "shapes": Kind("a table of input = list of sizes", _shapes, _SHAPES, Written.PAIRS),
+    "flag": Kind("true or false", _flag, {"type": "boolean"}, Written.FLAG),
+    "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", _multiple, _MULTIPLE, Written.NUMBER),
+    "percent": Kind("a number from 0 to 100", _percent, _PERCENT, Written.NUMBER),
+    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", _bound, _BOUND, Written.NUMBER),
+    "count": Kind(f"a whole number {_OR_UNLIMITED}", _bound, _BOUND, Written.NUMBER),
+    "suppressions": Kind("a list of tables", _suppressions, _SUPPRESSIONS, make=_accepted),
+}
+"""Every kind by name."""

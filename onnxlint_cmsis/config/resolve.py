@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
 from onnxlint_cmsis.config.files import ConfigError, Layer, absolute, nearest, read, refuse_unknown
-from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.keys import KEYS, Key
-from onnxlint_cmsis.config.settings import Settings, Suppression
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.config.keys import Key
+from onnxlint_cmsis.config.settings import KEYS, Settings
+from onnxlint_cmsis.types import Target
 
 COMMAND_LINE = "command line"
 ARGUMENTS = "arguments"
 _BY_NAME = {key.name: key for key in KEYS}
-_AFRESH = {
-    "select": ("ignore", "extend-select", "extend-ignore"),
-    "fixable": ("unfixable", "extend-fixable"),
-}
-"""Keys that fall back to their defaults where a layer has the first."""
 
 
 class Configuration:
@@ -67,12 +62,14 @@ def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
-    return _settings(value, raw, origins, _file(layers))
+    value["targets"] = _targets(value, origins["targets"])
+    named = {_BY_NAME[name].attribute: held for name, held in value.items()}
+    return Settings(**named, file=_file(layers), origins=origins, raw=raw)
 
 
 def _forgotten(layer: Layer) -> list[str]:
     """Keys whose values from earlier layers fall away."""
-    return [name for first, others in _AFRESH.items() if first in layer.values for name in others]
+    return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
 
 
 def _file(layers: tuple[Layer, ...]) -> str:
@@ -86,20 +83,11 @@ def _joined(old: Any, new: Any) -> Any:
 
 
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
-    """One value checked, its patterns and paths tied to the folder they are relative to."""
+    """One value as Settings has it; ConfigError says where it is written and what is wrong with it."""
     try:
-        value: Any = kinds.check(key, given)
+        return kinds.setting_of(key, given, kinds.Place(origin, root))
     except ValueError as error:
         raise ConfigError(f"{_place(origin, key)}: {error}") from None
-    if key.kind == "globs":
-        return tuple(Glob(pattern, root) for pattern in value)
-    if key.kind == "glob-codes":
-        return tuple((Glob(pattern, root), codes) for pattern, codes in value.items())
-    if key.kind == "path":
-        return str(Path(root, value)) if value else ""
-    if key.kind == "suppressions":
-        return tuple(_suppression(entry, root, f"{origin}: suppress[{i}]") for i, entry in enumerate(value))
-    return value
 
 
 def _place(origin: str, key: Key) -> str:
@@ -107,50 +95,10 @@ def _place(origin: str, key: Key) -> str:
     return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
 
 
-def _suppression(entry: dict[str, str], root: str, origin: str) -> Suppression:
-    path = Glob(entry["path"], root) if "path" in entry else None
-    rest = {name: text for name, text in entry.items() if name != "path"}
-    return Suppression(path=path, origin=origin, **rest)
-
-
-def _settings(value: dict[str, Any], raw: dict[str, object], origins: dict[str, str], file: str) -> Settings:
-    """The frozen settings from checked values; ConfigError for a release or CPU that does not exist."""
+def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:
+    """The CPUs with release and compiler, each once; ConfigError for one that does not exist."""
     try:
-        release = normalise_release(value["release"])
+        parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
     except ValueError as error:
-        raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
-    try:
-        targets = tuple(dict.fromkeys(parse_target(text, release, value["compiler"]) for text in value["targets"]))
-    except ValueError as error:
-        raise ConfigError(f"{_place(origins['targets'], _BY_NAME['targets'])}: {error}") from None
-    return Settings(
-        targets=targets,
-        release=release,
-        compiler=value["compiler"],
-        assume=value["assume"],
-        one_channel=value["one-channel"],
-        input_shapes=value["input-shapes"],
-        select=value["select"] + value["extend-select"],
-        ignore=value["ignore"] + value["extend-ignore"],
-        fixable=value["fixable"] + value["extend-fixable"],
-        unfixable=value["unfixable"],
-        per_file_ignores=value["per-file-ignores"],
-        levels={code: Level[level.upper()] for code, level in value["levels"].items()},
-        fail_on=Level[value["fail-on"].upper()],
-        min_level=Level[value["min-level"].upper()],
-        exclude=value["exclude"],
-        suppress=value["suppress"],
-        baseline=value["baseline"],
-        output_format=value["output-format"],
-        fix_policy=value["fix-policy"],
-        align=value["align"],
-        min_gain=value["min-gain"],
-        fix_budget_bytes=value["fix-budget-bytes"],
-        unsafe_fixes=value["unsafe-fixes"],
-        weights=value["weights"],
-        size_checks_limit=value["size-checks-limit"],
-        size_checks_layers=value["size-checks-layers"],
-        file=file,
-        origins=origins,
-        raw=raw,
-    )
+        raise ConfigError(f"{_place(origin, _BY_NAME['targets'])}: {error}") from None
+    return tuple(dict.fromkeys(parsed))

@@ -1,11 +1,13 @@
-"""The settings a file is linted with, frozen."""
+"""The table of settings: one row for each, and the frozen record that a file is linted with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.config.globs import Glob
+from onnxlint_cmsis.config.keys import DEFAULT_TARGETS, FORMATS, LEVELS, METADATA, ONE_CHANNEL, POLICIES, Key, setting
 from onnxlint_cmsis.types import Level, Target
 
 if TYPE_CHECKING:
@@ -33,60 +35,190 @@ class Suppression(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What one file is linted with: defaults, configuration file and command line resolved."""
+    """What one file is linted with: defaults, configuration file and command line resolved.
 
-    targets: tuple[Target, ...]
-    """CPUs with release and compiler; at least one."""
-    release: str
-    """CMSIS-NN release of every target, normalised."""
-    compiler: str
-    """`gcc` or `armclang`."""
-    assume: str
-    """`s8`, `s16` or `s4`: what an unquantized model becomes."""
-    one_channel: str
-    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
-    input_shapes: dict[str, tuple[int | None, ...]] = field(hash=False)
-    """Sizes given for model inputs; None leaves one symbolic."""
-    select: tuple[str, ...]
-    """Code prefixes to run."""
-    ignore: tuple[str, ...]
-    """Code prefixes not to run."""
-    fixable: tuple[str, ...]
-    """Code prefixes whose findings a fix may act on."""
-    unfixable: tuple[str, ...]
-    """Code prefixes whose findings a fix leaves alone."""
-    per_file_ignores: tuple[tuple[Glob, tuple[str, ...]], ...]
-    """Code prefixes not to run, by pattern."""
-    levels: dict[str, Level] = field(hash=False)
-    """Level by code prefix."""
-    fail_on: Level
-    """Lowest level that makes the exit code 1."""
-    min_level: Level
-    """Lowest level that is shown."""
-    exclude: tuple[Glob, ...]
-    """Files and folders left out of a search."""
-    suppress: tuple[Suppression, ...]
-    """Accepted findings."""
-    baseline: str
-    """Absolute path of the baseline file; empty for none."""
-    output_format: str
-    """One of keys.FORMATS."""
-    fix_policy: str
-    """One of keys.POLICIES."""
-    align: int
-    """Multiple of the policy `align`."""
-    min_gain: float
-    """Percent the policy `faster` has to save."""
-    fix_budget_bytes: int | None
-    """Bytes constants may grow by; None for no bound."""
-    unsafe_fixes: bool
-    """Whether fixes that are exact only within rounding, or add nodes, are taken."""
-    weights: bool
-    """Whether weights may be read."""
-    size_checks_limit: int | None
-    """Bytes of a file up to which the rules on sizes run while linting; None for no bound."""
-    size_checks_layers: int | None
-    """Layers of a model up to which they do; None for no bound."""
+    Each field made by `setting` is one key: of the configuration file, the command line, --show-settings, the schema
+    and docs/config.md. Its type is what the kind of the key makes of a value.
+    """
+
+    targets: tuple[Target, ...] = setting(
+        "texts",
+        [*DEFAULT_TARGETS],
+        "CPUs the model will run on, with +nodsp or +nomve where the build switches these off.",
+        option="--target",
+        metavar="CPU",
+    )
+    release: str = setting("release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE")
+    compiler: str = setting(
+        "choice",
+        "gcc",
+        "Compiler of the firmware, for the places where CMSIS-NN differs by it.",
+        allowed=COMPILERS,
+        option="--compiler",
+    )
+    assume: str = setting(
+        "choice",
+        "s8",
+        "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights).",
+        allowed=("s8", "s16", "s4"),
+        option="--assume",
+    )
+    one_channel: str = setting(
+        "choice",
+        ONE_CHANNEL[0],
+        "What a convolution with one group over one input channel becomes: converters make either of it.",
+        allowed=ONE_CHANNEL,
+        option="--one-channel",
+    )
+    input_shapes: dict[str, tuple[int | None, ...]] = setting(
+        "shapes",
+        {},
+        "Sizes of model inputs that are symbolic in the file; ? leaves one symbolic.",
+        option="--input-shape",
+        metavar="NAME=1,3,96,96",
+        extends=True,
+    )
+    select: tuple[str, ...] = setting(
+        "codes",
+        ["CNN"],
+        "Rules to run: codes, prefixes of codes or names. Starts afresh: ignore and extend-* of the file fall away.",
+        option="--select",
+        metavar="CODES",
+        forgets=("ignore", "extend-select", "extend-ignore"),
+    )
+    ignore: tuple[str, ...] = setting(
+        "codes", [], "Rules not to run; the longer prefix wins.", option="--ignore", metavar="CODES"
+    )
+    extend_select: tuple[str, ...] = setting(
+        "codes", [], "Rules to run besides those selected.", option="--extend-select", metavar="CODES", extends=True
+    )
+    extend_ignore: tuple[str, ...] = setting(
+        "codes", [], "Rules not to run besides those ignored.", option="--extend-ignore", metavar="CODES", extends=True
+    )
+    fixable: tuple[str, ...] = setting(
+        "codes",
+        ["CNN"],
+        "Rules whose findings --fix may act on. Starts afresh: unfixable and extend-fixable of the file fall away.",
+        option="--fixable",
+        metavar="CODES",
+        forgets=("unfixable", "extend-fixable"),
+    )
+    unfixable: tuple[str, ...] = setting(
+        "codes",
+        [],
+        "Rules whose findings --fix leaves alone; the longer prefix wins.",
+        option="--unfixable",
+        metavar="CODES",
+        extends=True,
+    )
+    extend_fixable: tuple[str, ...] = setting(
+        "codes",
+        [],
+        "Rules whose findings --fix may act on besides those that are fixable.",
+        option="--extend-fixable",
+        metavar="CODES",
+        extends=True,
+    )
+    per_file_ignores: tuple[tuple[Glob, tuple[str, ...]], ...] = setting(
+        "glob-codes", {}, "Rules not to run on the files that match a pattern."
+    )
+    levels: dict[str, Level] = setting(
+        "code-levels",
+        {},
+        "Levels to give to rules instead of their own.",
+        option="--level",
+        metavar="CODE=LEVEL",
+        extends=True,
+    )
+    fail_on: Level = setting(
+        "level", "warning", "Lowest level of finding that makes the exit code 1.", allowed=LEVELS, option="--fail-on"
+    )
+    min_level: Level = setting(
+        "level", "note", "Lowest level of finding that is shown.", allowed=LEVELS, option="--min-level"
+    )
+    exclude: tuple[Glob, ...] = setting(
+        "globs",
+        [],
+        "Patterns of files and folders to leave out when folders are searched.",
+        option="--exclude",
+        metavar="GLOB",
+    )
+    suppress: tuple[Suppression, ...] = setting(
+        "suppressions", [], "Findings that are known and accepted: rule, and where."
+    )
+    baseline: str = setting(
+        "path",
+        "",
+        "File of findings that are accepted for now, written by --write-baseline.",
+        option="--baseline",
+        metavar="FILE",
+    )
+    output_format: str = setting(
+        "choice",
+        "full",
+        "How findings are written; the configuration of the first file decides.",
+        allowed=FORMATS,
+        option="--output-format",
+    )
+    fix_policy: str = setting(
+        "choice",
+        "faster",
+        "How --fix chooses channel counts: faster (fewest predicted instructions), route (missed routing conditions "
+        "only) or align (multiples of `align`, whatever they cost). Each steps around errors and wrong results first. "
+        "What it acts on are the rules that run on the file: CNN3xx, and CNN2xx or, for route, CNN1xx.",
+        allowed=POLICIES,
+        option="--fix-policy",
+    )
+    align: int = setting(
+        "multiple",
+        4,
+        "Multiple that the policy align pads channel counts to; 64 at most.",
+        option="--align",
+        metavar="N",
+    )
+    min_gain: float = setting(
+        "percent",
+        0.5,
+        "Percent of a model's predicted instructions that the policy faster has to save, or else leaves it alone.",
+        option="--min-gain",
+        metavar="PERCENT",
+    )
+    fix_budget_bytes: int | None = setting(
+        "bytes",
+        "unlimited",
+        "Bytes by which a fix may make the constants of a model larger; what an earlier fix added counts.",
+        option="--fix-budget-bytes",
+        metavar="BYTES",
+    )
+    unsafe_fixes: bool = setting(
+        "flag",
+        False,
+        "Fix also where constants have to go into float biases, which is not exact, and where a Pad node behind an "
+        "input steps around an error or a wrong result.",
+        option="--unsafe-fixes",
+    )
+    weights: bool = setting(
+        "flag",
+        True,
+        "Read weights to find channels that do nothing (rule dead-channels); without, nothing is removed.",
+        option="--no-weights",
+    )
+    size_checks_limit: int | None = setting(
+        "bytes",
+        10_000_000,
+        "Size in bytes of a model file up to which the rules more-channels and dead-channels, which search sizes and "
+        "read weights, run while linting; --fix and --diff have no such limit.",
+        option="--size-checks-limit",
+        metavar="BYTES",
+    )
+    size_checks_layers: int | None = setting(
+        "count",
+        300,
+        "Layers of a model up to which more-channels and dead-channels run while linting, as each takes some 1.5 ms "
+        "on each target; --fix and --diff have no such limit.",
+        option="--size-checks-layers",
+        metavar="LAYERS",
+    )
     file: str = ""
     """Configuration file it comes from; empty for none."""
     origins: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
@@ -100,3 +232,12 @@ class Settings:
         from onnxlint_cmsis.analysis import AnalysisSettings
 
         return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes)
+
+
+def _keys() -> tuple[Key, ...]:
+    found = [(each.name, each.metadata[METADATA]) for each in fields(Settings) if METADATA in each.metadata]
+    return tuple(key._replace(name=name.replace("_", "-")) for name, key in found)
+
+
+KEYS: tuple[Key, ...] = _keys()
+"""Every key of the configuration, in the order of the docs."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from onnxlint_cmsis.algebra.axes import Axis, Resolver, leaves
 from onnxlint_cmsis.algebra.context import Context, Naming
-from onnxlint_cmsis.algebra.variables import MAX_PARTS, Dimension, Lock, find, leaves_of
+from onnxlint_cmsis.algebra.variables import Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.dims.result import Decider, DimensionClass, Dimensions, SizeName
 from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.dims.walk import walk
@@ -27,7 +27,7 @@ def analyse(graph: Graph) -> Dimensions:
     context = walk(graph)
     locks = _locks(context)
     if risky := risks(graph):
-        from onnxlint_cmsis.dims.new_lanes.analysis import lock_new_lanes
+        from onnxlint_cmsis.dims.new_lanes.new_lane_locks import lock_new_lanes
 
         lock_new_lanes(context, risky)
         locks = _locks(context)
@@ -35,8 +35,8 @@ def analyse(graph: Graph) -> Dimensions:
     deciders, readers = _layers(context, resolver)
     axes, uses = _axes(context, resolver)
     by_leaf = {number: tuple(locks.get(root, ())) for number, root in enumerate(resolver.leaves)}
-    for number in resolver.opaque:
-        by_leaf[number] += (Lock("", f"more than {MAX_PARTS} parts meet in one axis"),)
+    for number, reason in resolver.opaque.items():
+        by_leaf[number] += (Lock("", reason),)
     members = _members(context, axes, uses, deciders.keys() | readers.keys())
     classes: dict[int, DimensionClass] = {}
     for leaf in sorted(members):

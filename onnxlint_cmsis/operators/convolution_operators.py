@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import Operator, TieRule
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.ties import convolution_ties as ties
+from onnxlint_cmsis.operators.values.layer_sums import layer_values
 
 
 def _convolution(name: str, axes: TieRule, roles: Roles) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles)
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles)
+    return replace(made, values=layer_values, demand=BY_WEIGHTS)
 
 
 CONV = _convolution("Conv", ties.conv, Roles(weights=(1,), form=Form.CONVOLUTION, sums=Sums.FLOAT, bias=2))

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import Operator, TieRule
+from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
 from onnxlint_cmsis.operators.ties.convolution_ties import channel_numbers
+from onnxlint_cmsis.operators.values.demands import elementwise_demand
+from onnxlint_cmsis.operators.values.planes import (
+    batch_normalization,
+    deviation_normalization,
+    norm_division,
+    plane_normalization,
+)
+from onnxlint_cmsis.operators.values.value_view import ValueRule
 
 SCALE_AND_VARIANCE = Roles(ones=(1, 4))
 """New channels of constants have scale 1 and variance 1."""
 
 
-def _normalization(
-    name: str, axes: TieRule, risk: Risk, layout: Layout = Layout.EITHER, roles: Roles | None = None
-) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, risk, layout, roles=roles or Roles())
+def _normalization(name: str, axes: TieRule, risk: Risk, values: ValueRule | NotFollowed = OPAQUE) -> Operator:
+    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, values=values)
 
 
-BATCH_NORMALIZATION = _normalization("BatchNormalization", channel_numbers, Risk.NONE, Layout.IMAGE, SCALE_AND_VARIANCE)
+BATCH_NORMALIZATION = Operator(
+    "BatchNormalization",
+    channel_numbers,
+    Elements.COMPUTED,
+    Risk.NONE,
+    Layout.IMAGE,
+    roles=SCALE_AND_VARIANCE,
+    values=batch_normalization,
+    demand=elementwise_demand,
+)
+
 
 NORMALIZATIONS = (
     BATCH_NORMALIZATION,
     _normalization("GroupNormalization", ties.group_normalization, Risk.NONE),
-    _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON),
-    _normalization("LayerNormalization", ties.layer_normalization, Risk.EPSILON),
-    _normalization("LpNormalization", ties.along_axis, Risk.ALWAYS),
+    _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON, plane_normalization),
+    _normalization("LayerNormalization", ties.layer_normalization, Risk.EPSILON, plane_normalization),
+    _normalization("LpNormalization", ties.along_axis, Risk.ALWAYS, norm_division),
     _normalization("LRN", ties.along_axis, Risk.NONE),
-    _normalization("MeanVarianceNormalization", ties.mean_variance, Risk.ALWAYS),
-    _normalization("RMSNormalization", ties.layer_normalization, Risk.EPSILON),
+    _normalization("MeanVarianceNormalization", ties.mean_variance, Risk.ALWAYS, deviation_normalization),
+    _normalization("RMSNormalization", ties.layer_normalization, Risk.EPSILON, plane_normalization),
 )

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
-from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule
+from onnxlint_cmsis.operators.integer_folds import fold_add, fold_div, fold_mul, fold_sub
+from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
 from onnxlint_cmsis.operators.ties.size_ties import multiplied_sizes
+from onnxlint_cmsis.operators.values.demands import elementwise_demand
+from onnxlint_cmsis.operators.values.pairs import PAIRS, choice_values, mean_values, pair_values, quotient_values
+from onnxlint_cmsis.operators.values.value_view import ValueRule
 
 TWO = Roles(data=(0, 1))
 MANY = Roles(data=(0, 1), step=1)
 """Any number of operands."""
 TWO_AND_ONE = Roles(data=(0, 1), ones=(1,))
 """New elements of a constant second operand are 1."""
+
+
+VALUES: Mapping[str, ValueRule] = {"Div": quotient_values, "Mean": mean_values, "Where": choice_values}
+"""Transfer functions other than the function itself, taken two by two."""
 
 
 def pairwise(
@@ -26,15 +35,26 @@ def pairwise(
     sizes: SizeRule | NotFollowed = COMPUTES,
 ) -> Operator:
     """Record of a function of two or more variables."""
-    return Operator(name, broadcast, Elements.COMPUTED, risk, Layout.EITHER, roles=roles, zero=zero, sizes=sizes)
+    return Operator(
+        name,
+        broadcast,
+        Elements.COMPUTED,
+        risk,
+        Layout.EITHER,
+        roles=roles,
+        zero=zero,
+        sizes=sizes,
+        values=VALUES.get(name, pair_values if name in PAIRS else OPAQUE),
+        demand=elementwise_demand,
+    )
 
 
-ADD = pairwise("Add", risk=Risk.LARGE_OPERAND)
-MUL = pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes)
-DIV = pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR)
+ADD = replace(pairwise("Add", risk=Risk.LARGE_OPERAND), fold=fold_add)
+MUL = replace(pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes), fold=fold_mul)
+DIV = replace(pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR), fold=fold_div)
 MAX = pairwise("Max", MANY, risk=Risk.LARGE_OPERAND)
 MIN = pairwise("Min", MANY, risk=Risk.LARGE_OPERAND)
-SUB = pairwise("Sub", risk=Risk.LARGE_OPERAND)
+SUB = replace(pairwise("Sub", risk=Risk.LARGE_OPERAND), fold=fold_sub)
 WHERE = pairwise("Where", Roles(data=(0, 1, 2)), risk=Risk.LARGE_OPERAND)
 
 PAIRWISE = (

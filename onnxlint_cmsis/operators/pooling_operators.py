@@ -5,19 +5,21 @@ from __future__ import annotations
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.ties.mixing_ties import pool
+from onnxlint_cmsis.operators.values.demands import plane_demand
+from onnxlint_cmsis.operators.values.planes import Summary, largest, mean, norm, pooled
 
 
-def _pooling(name: str, elements: Elements = Elements.COMPUTED) -> Operator:
-    return Operator(name, pool, elements, Risk.NONE, Layout.IMAGE)
+def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED) -> Operator:
+    return Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, values=pooled(summary), demand=plane_demand)
 
 
-AVERAGE_POOL = _pooling("AveragePool")
-GLOBAL_AVERAGE_POOL = _pooling("GlobalAveragePool")
+AVERAGE_POOL = _pooling("AveragePool", mean)
+GLOBAL_AVERAGE_POOL = _pooling("GlobalAveragePool", mean)
 
 POOLING = (
     *(AVERAGE_POOL, GLOBAL_AVERAGE_POOL),
-    _pooling("GlobalLpPool"),
-    _pooling("GlobalMaxPool", Elements.SELECTED),
-    _pooling("LpPool"),
-    _pooling("MaxPool", Elements.SELECTED),
+    _pooling("GlobalLpPool", norm),
+    _pooling("GlobalMaxPool", largest, Elements.SELECTED),
+    _pooling("LpPool", norm),
+    _pooling("MaxPool", largest, Elements.SELECTED),
 )

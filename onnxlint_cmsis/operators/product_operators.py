@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import Operator, TieRule
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.ties import product_ties as ties
+from onnxlint_cmsis.operators.values.layer_sums import layer_values
 
 
 def _product(name: str, axes: TieRule, roles: Roles) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, roles=roles)
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, roles=roles)
+    return replace(made, values=layer_values, demand=BY_WEIGHTS)
 
 
 FACTORS = Roles(data=(0, 1), weights=(1, 0), form=Form.MATMUL, sums=Sums.FLOAT)

@@ -6,6 +6,8 @@ from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.roles import Quantized, Roles
 from onnxlint_cmsis.operators.ties.quantization_ties import dynamic_quantize, quantize
+from onnxlint_cmsis.operators.values.demands import elementwise_demand
+from onnxlint_cmsis.operators.values.scaling import dequantize_values, quantize_values
 
 QUANTIZE_LINEAR = Operator(
     "QuantizeLinear",
@@ -15,6 +17,8 @@ QUANTIZE_LINEAR = Operator(
     Layout.EITHER,
     roles=Roles(quantized=(Quantized(-1, 1, 2),)),
     zero=(0,),
+    values=quantize_values,
+    demand=elementwise_demand,
 )
 DEQUANTIZE_LINEAR = Operator(
     "DequantizeLinear",
@@ -24,6 +28,8 @@ DEQUANTIZE_LINEAR = Operator(
     Layout.EITHER,
     roles=Roles(quantized=(Quantized(0, 1, 2),)),
     zero=(0,),
+    values=dequantize_values,
+    demand=elementwise_demand,
 )
 DYNAMIC_QUANTIZE_LINEAR = Operator(
     "DynamicQuantizeLinear", dynamic_quantize, Elements.MEASURED, Risk.NONE, Layout.EITHER, zero=(0,)

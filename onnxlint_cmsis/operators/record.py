@@ -9,7 +9,10 @@ from typing import Any
 from onnxlint_cmsis.algebra.context import Context, Element
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import FoldRule
 from onnxlint_cmsis.operators.roles import Roles
+from onnxlint_cmsis.operators.values.movements import Movement
+from onnxlint_cmsis.operators.values.value_view import DemandRule, ValueRule
 
 MICROSOFT = "com.microsoft"
 """Domain of ONNX Runtime's own operators."""
@@ -20,6 +23,9 @@ SizeRule = Callable[[Node, Context], "tuple[Element, ...] | None"]
 """Sizes that the first output holds, from those that the inputs hold; None where they are not followed."""
 
 COMPUTES = NotFollowed("it computes with the sizes it is given")
+OPAQUE = NotFollowed("the numbers it computes are not followed")
+BY_WEIGHTS = NotFollowed("the weights tell which columns count")
+READS_ALL = NotFollowed("every element of every input may count for every element of the result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +52,14 @@ class Operator:
     """How it carries sizes of tensors that it is given as data."""
     bounds: tuple[float, float] | None = None
     """Least and largest number of the result, whatever the inputs hold; None where there are none."""
-    values: Callable[..., Any] | NotFollowed | None = None
-    """Interval that each lane of the result holds, from the intervals of the inputs."""
-    demand: Callable[..., Any] | NotFollowed | None = None
-    """Input lanes that are needed for an output lane."""
-    new_lane: Callable[..., Any] | NotFollowed | None = None
-    """What a new lane of the result holds."""
+    values: ValueRule | NotFollowed = OPAQUE
+    """What the first output holds, from what the inputs hold: of the lanes there are as of those that are added."""
+    movement: Movement | None = None
+    """How the elements of each output lie in the first input, where they are nothing but that; values follow."""
+    demand: DemandRule | NotFollowed = READS_ALL
+    """Which elements of the inputs some elements of the first output need."""
+    fold: FoldRule | None = None
+    """What it makes of known integers; None where that is not worked out."""
     of: Operator | None = None
     """Operator that this one stands for, where it is an alias."""
     epilogue: str = ""

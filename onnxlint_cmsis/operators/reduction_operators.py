@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import Operator, TieRule
+from dataclasses import replace
+
+from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
+from onnxlint_cmsis.operators.values.demands import reduction_demand
+from onnxlint_cmsis.operators.values.planes import (
+    Summary,
+    largest,
+    log_total,
+    mean,
+    norm,
+    picked_values,
+    product,
+    reduction,
+    running_total,
+    share_values,
+    total,
+)
+from onnxlint_cmsis.operators.values.value_view import ValueRule
 
 
 def _mixing(
-    name: str, axes: TieRule = ties.reduce, risk: Risk = Risk.NONE, bounds: tuple[float, float] | None = None
+    name: str,
+    axes: TieRule,
+    values: ValueRule | NotFollowed = OPAQUE,
+    risk: Risk = Risk.NONE,
+    bounds: tuple[float, float] | None = None,
 ) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, bounds=bounds)
+    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, bounds=bounds, values=values)
 
 
-SOFTMAX = _mixing("Softmax", ties.softmax, bounds=(0.0, 1.0))
+def _reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
+    """Elements along some axes taken together."""
+    return replace(_mixing(name, ties.reduce, reduction(summary), risk), demand=reduction_demand)
+
+
+SOFTMAX = _mixing("Softmax", ties.softmax, share_values, bounds=(0.0, 1.0))
 
 REDUCTIONS = (
     SOFTMAX,
     _mixing("ArgMax", ties.arg_extreme),
     _mixing("ArgMin", ties.arg_extreme),
-    _mixing("CumSum", ties.along_axis),
-    _mixing("Hardmax", ties.softmax, bounds=(0.0, 1.0)),
+    _mixing("CumSum", ties.along_axis, running_total),
+    _mixing("Hardmax", ties.softmax, share_values, bounds=(0.0, 1.0)),
     _mixing("LogSoftmax", ties.softmax),
-    _mixing("ReduceL1"),
-    _mixing("ReduceL2"),
-    _mixing("ReduceLogSum", risk=Risk.ALWAYS),
-    _mixing("ReduceLogSumExp"),
-    _mixing("ReduceMax"),
-    _mixing("ReduceMean"),
-    _mixing("ReduceMin"),
-    _mixing("ReduceProd", risk=Risk.ALWAYS),
-    _mixing("ReduceSum"),
-    _mixing("ReduceSumSquare"),
-    _mixing("TopK", ties.top_k),
+    _reduction("ReduceL1", norm),
+    _reduction("ReduceL2", norm),
+    _reduction("ReduceLogSum", log_total, Risk.ALWAYS),
+    _mixing("ReduceLogSumExp", ties.reduce),
+    _reduction("ReduceMax", largest),
+    _reduction("ReduceMean", mean),
+    _reduction("ReduceMin", largest),
+    _reduction("ReduceProd", product, Risk.ALWAYS),
+    _reduction("ReduceSum", total),
+    _reduction("ReduceSumSquare", norm),
+    _mixing("TopK", ties.top_k, picked_values),
 )

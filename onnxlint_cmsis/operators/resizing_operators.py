@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import resizing_ties as ties
+from onnxlint_cmsis.operators.values.demands import elementwise_demand, resize_demand
+from onnxlint_cmsis.operators.values.joins import expand_values
+from onnxlint_cmsis.operators.values.movements import Movement, depth_to_space, space_to_depth
+from onnxlint_cmsis.operators.values.planes import picked_values, resize_values
+from onnxlint_cmsis.operators.values.value_view import ValueRule
+
+
+def _blocks(name: str, axes: TieRule, movement: Movement) -> Operator:
+    return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.IMAGE, zero=(0,), movement=movement)
+
+
+def _repeating(name: str, axes: TieRule, values: ValueRule, roles: Roles | None = None) -> Operator:
+    made = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, roles=roles or Roles(), zero=(0,))
+    return replace(made, values=values)
+
+
+def _resizing(name: str, roles: Roles | None = None) -> Operator:
+    made = Operator(name, ties.resize, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles or Roles())
+    return replace(made, values=resize_values, demand=resize_demand)
+
 
 RESIZING = (
-    Operator("DepthToSpace", ties.depth_to_space, Elements.MOVED, Risk.NONE, Layout.IMAGE, zero=(0,)),
-    Operator("Expand", ties.expand, Elements.MOVED, Risk.NONE, Layout.EITHER, roles=Roles(sizes=(1,)), zero=(0,)),
-    Operator("Resize", ties.resize, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=Roles(sizes=(3,))),
-    Operator("SpaceToDepth", ties.space_to_depth, Elements.MOVED, Risk.NONE, Layout.IMAGE, zero=(0,)),
-    Operator("Tile", ties.tile, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,)),
-    Operator("Upsample", ties.resize, Elements.COMPUTED, Risk.NONE, Layout.IMAGE),
+    _blocks("DepthToSpace", ties.depth_to_space, depth_to_space),
+    replace(_repeating("Expand", ties.expand, expand_values, Roles(sizes=(1,))), demand=elementwise_demand),
+    _resizing("Resize", Roles(sizes=(3,))),
+    _blocks("SpaceToDepth", ties.space_to_depth, space_to_depth),
+    _repeating("Tile", ties.tile, picked_values),
+    _resizing("Upsample"),
 )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_concat, fold_gather, fold_slice
 from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import size_ties
 from onnxlint_cmsis.operators.ties import slicing_ties as ties
+from onnxlint_cmsis.operators.values.demands import concat_demand, pad_demand
+from onnxlint_cmsis.operators.values.joins import concat_values, pad_values
+from onnxlint_cmsis.operators.values.movements import Movement, gather, slice_, split
 
 CONCAT = Operator(
     "Concat",
@@ -16,19 +22,27 @@ CONCAT = Operator(
     Layout.EITHER,
     roles=Roles(step=1),
     sizes=size_ties.joined_sizes,
+    values=concat_values,
+    demand=concat_demand,
+    fold=fold_concat,
+)
+PAD = Operator(
+    "Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,), values=pad_values, demand=pad_demand
 )
 
 
-def _piece(name: str, axes: TieRule, sizes: SizeRule | NotFollowed = COMPUTES) -> Operator:
-    return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=sizes)
+def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFollowed = COMPUTES) -> Operator:
+    return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=sizes, movement=movement)
 
 
-PAD = Operator("Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,))
+GATHER = replace(_piece("Gather", ties.gather, gather, size_ties.gathered_sizes), fold=fold_gather)
+SLICE = replace(_piece("Slice", ties.slice_, slice_, size_ties.sliced_sizes), fold=fold_slice)
+SPLIT = _piece("Split", ties.split, split)
 
 SLICING = (
     CONCAT,
-    _piece("Gather", ties.gather, size_ties.gathered_sizes),
-    _piece("Slice", ties.slice_, size_ties.sliced_sizes),
-    _piece("Split", ties.split),
+    GATHER,
+    SLICE,
+    SPLIT,
     PAD,
 )

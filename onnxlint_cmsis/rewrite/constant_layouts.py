@@ -143,7 +143,7 @@ def _places(axis: Axis, kept: Kept) -> Places | None:
         places = placement(axis, kept)
     except ValueError as reason:  # a size is symbolic
         raise NotAppliedError(f"an axis of a constant cannot be followed: {reason}") from reason
-    return None if places == tuple(range(len(places))) else places
+    return None if places == tuple(range(axis.size or 0)) else places
 
 
 def _slot(uses: Uses, reader: int) -> BiasSlot:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 import jsonschema
 import pytest
@@ -17,10 +19,10 @@ from onnxlint_cmsis.commands.config_schema import schema
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of
 from onnxlint_cmsis.config.files import ConfigError, Layer
 from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.keys import KEYS
 from onnxlint_cmsis.config.resolve import Configuration, make_settings
-from onnxlint_cmsis.config.settings import Settings
+from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.types import Isa, Level
+from support.tree_copy import TreeCopy
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -115,12 +117,12 @@ def test_every_key_is_read(tmp_path):
     root = str(tmp_path)
     assert found.one_channel == "depthwise"
     assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
-    assert found.select == ("CNN1", "CNN302", "CNN301")
+    assert (found.select, found.extend_select) == (("CNN1", "CNN302"), ("CNN301",))
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
     assert (found.unsafe_fixes, found.weights) == (True, False)
     assert (found.size_checks_limit, found.size_checks_layers) == (None, 40)
-    assert found.ignore == ("CNN102", "CNN111")
-    assert (found.fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
+    assert found.ignore + found.extend_ignore == ("CNN102", "CNN111")
+    assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
     assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))
     assert found.baseline == str(tmp_path / "base.json")
@@ -155,6 +157,61 @@ def test_schema_defaults_are_valid_and_complete():
     defaults = {key.name: key.default for key in KEYS}
     assert not list(validator.iter_errors(defaults))
     assert json.loads(json.dumps(schema())) == schema()
+
+
+def fits(value, annotation):
+    """Whether a value has the type that a field of Settings states."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return any(fits(value, one) for one in arguments)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
+        )
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return type(value) is tuple and all(fits(one, arguments[0]) for one in value)
+    if origin is tuple:
+        return type(value) is tuple and len(value) == len(arguments) and all(map(fits, value, arguments))
+    return type(value) is annotation
+
+
+def test_every_key_makes_what_its_field_states(tmp_path):
+    """The kind of a row and the type beside it say the same, of the default and of a value from a file."""
+    types = get_type_hints(Settings)
+    for found in (make_settings(), settings(tmp_path, GOOD)):
+        wrong = {key.name for key in KEYS if not fits(getattr(found, key.attribute), types[key.attribute])}
+        assert not wrong
+    assert {key.attribute for key in KEYS} == set(types) - {"file", "origins", "raw"}
+
+
+NEW_ROW = """    top_speed: int = setting(
+        "multiple", 3, "How fast it may become.", option="--top-speed", metavar="N"
+    )
+    file: str = ""
+"""
+TRY_IT = """
+from onnxlint_cmsis.config.resolve import Configuration
+print(Configuration().settings_for("m.onnx").top_speed)
+"""
+
+
+def test_a_setting_is_added_by_one_row(tmp_path):
+    """On a copy of the tree: file, command line, --help, --show-settings, schema and docs know it."""
+    copy = TreeCopy(tmp_path, ["scripts", "docs"])
+    copy.replace("onnxlint_cmsis/config/settings.py", '    file: str = ""\n', NEW_ROW)
+    (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 5\n")
+    program = ("-m", "onnxlint_cmsis")
+    assert copy.python("-c", TRY_IT).stdout == "5\n"
+    assert "--top-speed N" in copy.python(*program, "--help").stdout
+    assert "top-speed = 7  # command line\n" in copy.python(*program, "--top-speed", "7", "--show-settings").stdout
+    (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 'fast'\n")
+    assert "onnxlint-cmsis.toml: top-speed: 'fast' is not a whole" in copy.python(*program, "--show-settings").stderr
+    (tmp_path / "onnxlint-cmsis.toml").write_text("")
+    described = json.loads(copy.python(*program, "config-schema").stdout)["properties"]["top-speed"]
+    assert (described["default"], described["description"]) == (3, "How fast it may become.")
+    assert copy.python("scripts/make_docs.py").returncode == 0
+    page = (tmp_path / "docs" / "config.md").read_text(encoding="utf-8")
+    assert "| `top-speed` | a whole number from 1 to 64 | `3` | `--top-speed` |" in page
 
 
 def test_defaults():
@@ -215,7 +272,7 @@ def test_the_command_line_goes_before_the_file(tmp_path):
     found = settings(tmp_path, GOOD, options=given)
     assert [target.cpu for target in found.targets] == ["cortex-m0"]
     assert found.levels == {"CNN103": Level.NOTE, "CNN104": Level.ERROR}
-    assert found.ignore == ("CNN102", "CNN111", "CNN302")
+    assert found.ignore + found.extend_ignore == ("CNN102", "CNN111", "CNN302")
     assert found.input_shapes == {"x": (1, None, 96), "y": (2,)}
     assert found.release == "6.0.0"
 
@@ -270,7 +327,7 @@ def test_fixable_on_the_command_line_starts_afresh_and_unfixable_adds(tmp_path):
     found = settings(tmp_path, GOOD, options={"fixable": ["CNN3"]})
     assert (found.fixable, found.unfixable) == (("CNN3",), ())
     found = settings(tmp_path, GOOD, options={"unfixable": ["CNN302"]})
-    assert (found.fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202", "CNN302"))
+    assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202", "CNN302"))
     assert found.origins["unfixable"] == f"{tmp_path / 'onnxlint-cmsis.toml'}, command line"
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 
 from onnxlint_cmsis.algebra.axes import Axis, placement
-from onnxlint_cmsis.dims.lanes.backward import Backward
-from onnxlint_cmsis.dims.lanes.facts import Facts
-from onnxlint_cmsis.dims.lanes.forward import forward
+from onnxlint_cmsis.dims.lanes.lane_demand import Demand
+from onnxlint_cmsis.dims.lanes.lane_values import fill_in
+from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 from onnxlint_cmsis.proof.branches import with_outputs
 from onnxlint_cmsis.proof.feeds import feed, settings
 from onnxlint_cmsis.proof.inputs import model_inputs
@@ -29,9 +29,10 @@ Kept = dict[int, tuple[int | None, ...]]
 def unexplained(drawn: Planned, changed: onnx.ModelProto, inputs: int) -> str:
     """First tensor that differs more than rounding can explain, empty where there is none."""
     one, plan = drawn
-    facts = Facts(one.graph, one.read)
-    masks = Backward(facts, forward(facts)).masks
-    made = [(node, name) for node in one.graph.nodes for name in node.outputs if name and not facts.is_constant(name)]
+    view = LaneView(one.graph, one.read)
+    fill_in(view)
+    masks = Demand(view).masks
+    made = [(node, name) for node in one.graph.nodes for name in node.outputs if name and not view.is_constant(name)]
     names = [name for _, name in made]
     taken = model_inputs(one.model, {})
     setting = next(settings(taken))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.lanes.analysis import analyse_lanes
-from onnxlint_cmsis.dims.lanes.result import ClassLanes, Lanes
+from onnxlint_cmsis.dims.lanes.lane_analysis import analyse_lanes
+from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, Lanes
 
 __all__ = ["ClassLanes", "Lanes", "analyse_lanes"]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot, factor_scales
-from onnxlint_cmsis.dims.lanes.facts import real_attribute
+from onnxlint_cmsis.operators.values.value_view import real_attribute
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Floats, Interval, Mask
     from onnxlint_cmsis.dims.bias import FactorScales
-    from onnxlint_cmsis.dims.lanes.facts import Facts
-    from onnxlint_cmsis.dims.lanes.known import Floats, Known, Mask
-    from onnxlint_cmsis.dims.lanes.weighted import Weighted
+    from onnxlint_cmsis.dims.lanes.lane_view import LaneView
+    from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
     from onnxlint_cmsis.graph.model import Graph, Node
 
 LIMIT = 2.0**31 - 1
@@ -35,24 +35,24 @@ class Absorbed(NamedTuple):
     """`BiasSlot.kind`."""
 
 
-def absorbed(weighted: Weighted, facts: Facts) -> Absorbed:
+def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
     """What a layer's bias can take of what is known of its data."""
-    node = facts.graph.nodes[weighted.node]
-    columns = _columns(weighted, facts, node)
-    known, zero = ~columns.live & ~columns.zero & weighted.plain, columns.zero
-    slot = bias_slot(facts.graph, node) if known.any() else None
+    node = view.graph.nodes[weighted.node]
+    columns = _columns(weighted, view, node)
+    known, zero = ~columns.varies & ~columns.zero & weighted.plain, columns.zero
+    slot = bias_slot(view.graph, node) if known.any() else None
     if slot is None or np.isnan(weighted.taps).any():
         return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
     values = np.where(known, (columns.low + columns.high) / 2, 0)
-    added, exact = _added(weighted, facts.graph, slot, values)
+    added, exact = _added(weighted, view.graph, slot, values)
     exact &= known & (columns.low == columns.high)
-    if slot.kind != FLOAT and not _fits(added, facts, slot):
+    if slot.kind != FLOAT and not _fits(added, view, slot):
         return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
     return Absorbed((zero | exact).reshape(-1), (zero | known).reshape(-1), added, slot.kind)
 
 
-def _columns(weighted: Weighted, facts: Facts, node: Node) -> Known:
-    data = facts.known(node.inputs[weighted.data])
+def _columns(weighted: Weighted, view: LaneView, node: Node) -> Interval:
+    data = view.known(node.inputs[weighted.data])
     if data is None:
         raise ValueError(f"{node.label} sums over an axis of a tensor of unknown rank")
     return weighted.columns(data)
@@ -88,10 +88,10 @@ def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
     return np.broadcast_to(np.array(scales), groups * rows).reshape(groups, rows, 1, 1)
 
 
-def _fits(added: Floats, facts: Facts, slot: BiasSlot) -> bool:
+def _fits(added: Floats, view: LaneView, slot: BiasSlot) -> bool:
     """Whether the bias stays an int32 whichever of the constants it takes."""
     most = np.abs(added).sum(axis=2).reshape(-1)
     if slot.tensor:
-        held = facts.known(slot.tensor)
+        held = view.known(slot.tensor)
         most = most + (np.nan if held is None else np.abs(held.low).reshape(-1))
     return bool((most <= LIMIT).all())

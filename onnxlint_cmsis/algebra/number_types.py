@@ -1,0 +1,86 @@
+"""Numbers that each element type holds, how far a computed one may be off, and intervals as a type holds them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import Fault, Interval, between, made
+
+EXACT_INT = 2.0**53
+"""Integers from here on do not fit a float64."""
+LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4028234e38, "float64": 1.797e308}
+"""Largest finite number of each real type."""
+SMALLEST = {"float16": 6.2e-5, "bfloat16": 1.2e-38, "float32": 1.2e-38, "float64": 2.3e-308}
+"""Smallest number of full accuracy of each real type; what is smaller may become 0."""
+ROUNDING = {"float32": 2.0**-20, "float64": 2.0**-20, "float16": 2.0**-7, "bfloat16": 2.0**-5}
+"""Relative error allowed to each operation: several times that of the type, for other orders and fused forms."""
+SLACK = ROUNDING["float32"]
+"""Relative error of float32."""
+FOLLOWED = ("float32", "float64")
+"""Real types whose constants are followed through rounding; of the shorter ones only zeros are."""
+WIDE = 2.0**-6
+"""Ends further apart than this share of their size do not tell a value."""
+
+
+def is_whole(elem_type: str) -> bool:
+    """Whether a type holds integers or truth values."""
+    return "int" in elem_type or elem_type == "bool"
+
+
+def rounding(elem_type: str) -> float:
+    """Relative error of a result of a type; that of the coarsest where the type is not known."""
+    return 0.0 if "int" in elem_type else ROUNDING.get(elem_type, ROUNDING["bfloat16"])
+
+
+def limits(elem_type: str) -> tuple[float, float]:
+    """Least and greatest number of a type; infinite for real ones."""
+    if elem_type == "bool":
+        return 0.0, 1.0
+    if "int" not in elem_type:
+        return -np.inf, np.inf
+    bits = int(elem_type.removeprefix("u").removeprefix("int"))
+    return (0.0, 2.0**bits - 1) if elem_type.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
+
+
+def range_of(elem_type: str) -> Interval:
+    """Any finite number of a type."""
+    return between(*limits(elem_type))
+
+
+def as_stored(computed: Interval, elem_type: str) -> Interval:
+    """A result as its type holds it: integers that do not fit are any, real numbers that do not are no numbers."""
+    return _whole(computed, elem_type) if is_whole(elem_type) else _real(computed, elem_type)
+
+
+def _whole(computed: Interval, elem_type: str) -> Interval:
+    least, most = limits(elem_type)
+    fits = (computed.low >= max(least, -EXACT_INT)) & (computed.high <= min(most, EXACT_INT))
+    if fits.all():
+        return computed
+    low, high = np.where(fits, computed.low, least), np.where(fits, computed.high, most)
+    return Interval(low, high, np.asarray(computed.varies | ~fits), computed.fault)
+
+
+def _real(computed: Interval, elem_type: str) -> Interval:
+    low, high = computed.low, computed.high
+    largest, smallest = LARGEST.get(elem_type, LARGEST["float16"]), SMALLEST.get(elem_type, SMALLEST["float16"])
+    large = np.isfinite(low) & (np.abs(low) > largest) | np.isfinite(high) & (np.abs(high) > largest)
+    if large.any():
+        certain = ((low > largest) | (high < -largest)).all()
+        computed = computed.flawed(large, Fault("is infinite" if certain else "may be infinite"))
+    small = ((low != 0) & (np.abs(low) < smallest)) | ((high != 0) & (np.abs(high) < smallest))
+    if not small.any():
+        return computed
+    low, high = np.where(small, np.minimum(low, 0), computed.low), np.where(small, np.maximum(high, 0), computed.high)
+    return made(low, high, computed)
+
+
+def settled(stored: Interval, elem_type: str) -> Interval:
+    """The interval with elements marked whose ends are too far apart to tell one value of the type."""
+    if stored.low is stored.high and (elem_type in FOLLOWED or is_whole(elem_type)):
+        return stored
+    if elem_type in FOLLOWED:
+        near = stored.high - stored.low <= WIDE * (np.abs(stored.low) + np.abs(stored.high))
+    else:
+        near = stored.exact if is_whole(elem_type) else stored.zero
+    return stored.unsettled(~near)

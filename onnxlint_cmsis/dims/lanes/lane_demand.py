@@ -1,0 +1,125 @@
+"""One pass backward: which elements of every tensor somebody may need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.spread import anywhere, fits
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.values.movements import Movement, passage
+from onnxlint_cmsis.operators.values.value_view import has
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Mask
+    from onnxlint_cmsis.dims.lanes.lane_view import LaneView
+    from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
+    from onnxlint_cmsis.graph.model import Node
+    from onnxlint_cmsis.types import Size
+
+Masks = dict[str, "Mask"]
+"""Per tensor, of its rank, with length 1 along axes where nothing differs; absent where nobody reads it."""
+ALL = np.ones((), bool)
+"""Everything, of any rank."""
+
+
+class Demand:
+    """Masks of one question.
+
+    `rows` are the masks that say which rows of a layer's result count, this pass' own where it is None; `absorbed`
+    are columns that a layer can do without, by `Node.index`.
+    """
+
+    def __init__(
+        self,
+        view: LaneView,
+        rows: Masks | None = None,
+        absorbed: Mapping[int, Mask] | None = None,
+    ) -> None:
+        self.view = view
+        self.masks: Masks = {}
+        self.rows = self.masks if rows is None else rows
+        self.absorbed = absorbed or {}
+        for name in view.graph.outputs:
+            self._need(name, ALL)
+        for node in view.graph.nodes:
+            for body in node.bodies:
+                self._need_all(body.outputs)
+        for node in reversed(view.graph.nodes):
+            try:
+                self._node(node)
+            except (ValueError, IndexError):  # shapes that contradict each other
+                self._need_all(node.inputs)
+
+    def _node(self, node: Node) -> None:
+        weighted, operator = self.view.weighted.get(node.index), operator_of(node)
+        if weighted is not None:
+            self._sum(node, weighted)
+        elif operator.elements is Elements.SIZES:
+            return
+        elif operator.movement is not None:
+            self._move(node, operator.movement)
+        elif not callable(operator.demand) or any(node.outputs[1:]) or not node.outputs:
+            self._need_all(node.inputs)
+        elif node.outputs[0] in self.masks:
+            self._apply(node, operator.demand(node, self.view, self.masks[node.outputs[0]]))
+
+    def _apply(self, node: Node, found: Mapping[int, Mask] | None) -> None:
+        """Mark some inputs as far as they are needed and every other in full."""
+        for position, name in enumerate(node.inputs):
+            if name:
+                self._need(name, ALL if found is None else found.get(position, ALL))
+
+    def _sum(self, node: Node, weighted: Weighted) -> None:
+        made = node.outputs[0]
+        if made not in self.masks:
+            return
+        mask = needed_columns(weighted, self.rows.get(made, ~ALL) if weighted.mixing else self.masks[made])
+        if weighted.mixing and node.index in self.absorbed:
+            mask = mask & ~self.absorbed[node.index]
+        rank = len(self.view.shape(node.inputs[weighted.data]) or ())
+        found = {weighted.data: mask.reshape([-1 if axis == weighted.axis else 1 for axis in range(rank)])}
+        summand = operator_of(node).roles.summand
+        if has(node, summand):
+            found[summand] = self.masks[made]
+        self._apply(node, found)
+
+    def _move(self, node: Node, movement: Movement) -> None:
+        for position, name in enumerate(node.outputs):
+            if name in self.masks:
+                way, mask = passage(node, self.view, position), self.masks[name]
+                move = movement(way) if way is not None and mask.ndim else None
+                self._apply(node, None if move is None else {0: move.backward(mask)})
+
+    def _need_all(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name:
+                self._need(name, ALL)
+
+    def _need(self, name: str, mask: Mask) -> None:
+        shape = self.view.shape(name)
+        if shape is None or not _covers(mask, shape):
+            mask = ALL
+        if shape is not None and not mask.ndim:
+            mask = mask.reshape((1,) * len(shape))
+        held = self.masks.get(name)
+        if held is not None:
+            mask = held | mask if fits(held.shape, mask.shape) else np.ones((1,) * mask.ndim, bool)
+        self.masks[name] = mask
+
+
+def _covers(mask: Mask, shape: Sequence[Size]) -> bool:
+    """Whether every axis of a mask is as long as the tensor's, or of length 1."""
+    return mask.ndim == len(shape) and all(have in (1, size) for have, size in zip(mask.shape, shape, strict=True))
+
+
+def needed_columns(weighted: Weighted, mask: Mask) -> Mask:
+    """Which columns rows read that count, [groups x columns], from a mask of the result."""
+    shape = weighted.taps.shape
+    rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.made], keep=False)
+    rows = np.broadcast_to(rows, shape[0] * shape[1]).reshape(shape[:2])
+    made: Mask = (weighted.touched & rows[:, :, None]).any(axis=1).reshape(-1)
+    return made

@@ -1,0 +1,52 @@
+"""One pass forward: what is known of every tensor, from constants and from weights that are zero."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.dims.lanes.weighted_layers import weighted_of
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.values.movements import passage
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Interval
+    from onnxlint_cmsis.dims.lanes.lane_view import LaneView
+    from onnxlint_cmsis.graph.model import Node
+
+
+def fill_in(view: LaneView) -> None:
+    """Carry intervals through all nodes in order; note the layers that sum over constant weights."""
+    with np.errstate(all="ignore"):
+        for node in view.graph.nodes:
+            if _complete(node) and not all(name in view.graph.constants for name in node.outputs if name):
+                with suppress(ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
+                    _carry(node, view)
+            view.derive(node)
+
+
+def _carry(node: Node, view: LaneView) -> None:
+    operator = operator_of(node)
+    if operator.movement is not None:
+        for position, name in enumerate(node.outputs):
+            if name:
+                view.learn(node, position, _moved(node, view, position))
+        return
+    weighted = weighted_of(node, view)
+    if weighted is not None:
+        view.weighted[node.index] = weighted
+    if callable(operator.values) and not any(node.outputs[1:]):
+        view.learn(node, 0, operator.values(node, view))
+
+
+def _complete(node: Node) -> bool:
+    return bool(node.inputs and node.inputs[0] and node.outputs and node.outputs[0] and not node.bodies)
+
+
+def _moved(node: Node, view: LaneView, position: int) -> Interval | None:
+    """Elements of the first input where an output has them."""
+    way, known, movement = passage(node, view, position), view.input(node, 0), operator_of(node).movement
+    move = None if way is None or movement is None else movement(way)
+    return None if known is None or move is None else known.moved(move.forward)

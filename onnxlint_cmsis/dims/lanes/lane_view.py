@@ -1,0 +1,138 @@
+"""What is known of the lanes of every tensor so far, from constants read and from what follows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import Interval, exactly, unknown
+from onnxlint_cmsis.algebra.number_types import EXACT_INT, as_stored, is_whole, range_of, settled
+from onnxlint_cmsis.algebra.spread import lay, ranked
+from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted, sums
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.values.joins import joined
+from onnxlint_cmsis.operators.values.value_view import LayerSum, ValueView, has
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.algebra.interval import Floats
+    from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.operators.roles import Roles
+    from onnxlint_cmsis.types import Size
+
+
+class LaneView(ValueView):
+    """Graph, constants and known intervals."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        read: Callable[[str], NDArray[Any] | None],
+        disproved: Collection[tuple[str, int, int]] = (),
+    ) -> None:
+        self.graph = graph
+        self.weighted: dict[int, Weighted] = {}
+        """Nodes that sum over constant weights, by `Node.index`."""
+        self._read = read
+        self._known: dict[str, Interval] = {}
+        self._derived: set[str] = set()
+        self._disproved: dict[str, list[tuple[int, int]]] = {}
+        for name, axis, index in disproved:
+            self._disproved.setdefault(name, []).append((axis, index))
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a tensor is computed from constants alone."""
+        return name in self.graph.constants or name in self._derived
+
+    def known(self, name: str) -> Interval | None:
+        """What is known of a tensor; None where not even its rank is."""
+        if name not in self._known and name in self.graph.constants:
+            self._known[name] = self._constant(name)
+        if name in self._known:
+            return self._known[name]
+        shape = self.shape(name)
+        return None if shape is None else _anything(self.elem_type(name), len(shape))
+
+    def input(self, node: Node, position: int) -> Interval | None:
+        """What is known of a node's input; None where it is omitted or its rank is unknown."""
+        return self.known(node.inputs[position]) if has(node, position) else None
+
+    def part(self, node: Node, position: int) -> Interval | None:
+        """What is known of a part of a concatenation."""
+        return self.input(node, position)
+
+    def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:
+        """Parts spread out along the axis."""
+        return joined(parts, where)
+
+    def roles(self, node: Node) -> Roles:
+        """What the inputs of a node are for, as its record says."""
+        return operator_of(node).roles
+
+    def layer_sum(self, node: Node) -> LayerSum | None:
+        """Sum of a layer whose weights are known, row by row."""
+        weighted, shape = self.weighted.get(node.index), self.shape(node.outputs[0])
+        data = None if weighted is None else self.input(node, weighted.data)
+        if weighted is None or data is None or shape is None or len(shape) <= weighted.made:
+            return None
+        total = lay(sums(weighted, weighted.columns(data)), weighted.made, len(shape))
+        return LayerSum(total, weighted.made, weighted.weights)
+
+    def vector(self, node: Node, position: int, default: float) -> Floats:
+        """Exact values of an input of rank 0 or 1 as a vector, NaN where they are not known."""
+        if not has(node, position):
+            return np.array([default])
+        known = self.input(node, position)
+        if known is None or known.low.ndim > 1 or known.low is not known.high:
+            return np.array([np.nan])
+        return known.low.reshape(-1)
+
+    def learn(self, node: Node, position: int, found: Interval | None) -> None:
+        """Keep what follows for an output, as far as its shape and type allow it."""
+        name = node.outputs[position]
+        shape, elem_type = self.shape(name), self.elem_type(name)
+        if shape is not None and found is not None and _fits(found, shape):
+            stored = settled(as_stored(found, elem_type), elem_type)._replace(fault=None)
+            self._known[name] = self._without_disproved(name, stored, shape)
+
+    def derive(self, node: Node) -> None:
+        """Note that a node computes with constants alone, where it does."""
+        given = [name for name in node.inputs if name]
+        if given and all(map(self.is_constant, given)):
+            self._derived.update(filter(None, node.outputs))
+
+    def _constant(self, name: str) -> Interval:
+        constant = self.graph.constants[name]
+        array = None if constant.overridable else self._read(name)
+        if array is None or array.shape != constant.shape or array.dtype.kind not in "fiub":
+            return _anything(constant.elem_type, len(constant.shape))
+        values = array.astype(np.float64)
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+            values[np.abs(values) >= EXACT_INT] = np.nan
+        return exactly(values)
+
+    def _without_disproved(self, name: str, known: Interval, shape: tuple[Size, ...]) -> Interval:
+        for axis, index in self._disproved.get(name, ()):
+            place = np.arange(shape[axis] or 1).reshape([-1 if one == axis else 1 for one in range(len(shape))])
+            known = _lost(known, place == index)
+        return known
+
+
+def _lost(known: Interval, where: NDArray[np.bool_]) -> Interval:
+    """The interval with nothing known at some elements, spread out as far as they are."""
+    shape = np.broadcast_shapes(known.low.shape, where.shape)
+    return known.moved(lambda array: np.broadcast_to(array, shape)).forgotten(np.broadcast_to(where, shape))
+
+
+def _anything(elem_type: str, rank: int) -> Interval:
+    """Any number of an integer type; of a real one nothing is known, as an element may be NaN or infinite."""
+    return ranked(range_of(elem_type), rank) if is_whole(elem_type) else unknown(rank)
+
+
+def _fits(known: Interval, shape: tuple[Size, ...]) -> bool:
+    """Whether every axis is as long as the model says, or not spread out."""
+    sizes = known.low.shape
+    return len(sizes) == len(shape) and all(have in (1, size) for have, size in zip(sizes, shape, strict=True))

@@ -1,0 +1,82 @@
+"""The one form of convolutions and matrix products: groups of rows that sum over columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import Interval, exactly
+from onnxlint_cmsis.algebra.number_types import SLACK
+from onnxlint_cmsis.algebra.spread import along
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Floats, Mask
+
+
+class Weighted(NamedTuple):
+    """A node that sums its data along one axis with constant weights."""
+
+    node: int
+    """`Node.index`."""
+    data: int
+    """Input that holds the data."""
+    weights: int
+    """Input that holds the weights."""
+    axis: int
+    """Axis of the data that is summed, [groups x columns] long."""
+    made: int
+    """Axis of the result, [groups x rows] long, both counted from the front."""
+    mixing: bool
+    """Whether the result has other channels than the data; False for a depthwise convolution."""
+    plain: bool
+    """Whether every element of the result sees all taps, so that a constant gives one value everywhere."""
+    zero: Floats
+    """Zero-point of the data."""
+    taps: Floats
+    """Weights less their zero-point, [groups, rows, columns, taps]; NaN where not known."""
+    touched: Mask
+    """Which rows read which columns, [groups, rows, columns]."""
+    slack: Floats | None
+    """Rounding of the weights themselves, of the shape of `taps`, where they are not exact."""
+    real: bool
+    """Whether the sum is computed in float."""
+    factor: float = 1.0
+    """Number the sum is multiplied by before the bias is added."""
+
+    def columns(self, data: Interval) -> Interval:
+        """Constants along the summed axis less the zero-point, [groups, columns]; unknown where not one value."""
+        line = along(data, self.axis)
+        shape = self.taps.shape[0], self.taps.shape[2]
+        spread = line.forgotten(line.varies).bent(lambda bound: bound - self.zero)
+        return spread.moved(lambda array: np.broadcast_to(array, shape[0] * shape[1]).reshape(shape))
+
+
+TERMS = 16
+"""Terms after which the rounding of a float32 sum can exceed `SLACK` of their sizes."""
+
+
+def sums(weighted: Weighted, columns: Interval) -> Interval:
+    """Sum of each row over columns, [groups x rows]; unknown where a row reads what is or differs at the borders."""
+    usable = columns.zero | (~columns.varies & weighted.plain)
+    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2) & ~np.isnan(weighted.taps).any(axis=(2, 3))
+    if not fine.any():
+        return exactly(np.full(fine.size, np.nan))
+    middle = np.where(usable, (columns.low + columns.high) / 2, 0)
+    weights = np.where(np.isnan(weighted.taps), 0, weighted.taps)
+    total = _times(weights.sum(axis=3), middle)
+    made = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
+    if not weighted.real or not middle.any():
+        return made
+    spread = np.where(usable, (columns.high - columns.low) / 2, 0)
+    size = np.abs(weights).sum(axis=3)
+    terms = np.count_nonzero(middle) * weights.shape[3]
+    margin = _times(size, spread + np.abs(middle) * SLACK * (1 + terms / TERMS))
+    if weighted.slack is not None:
+        margin = margin + _times(weighted.slack.sum(axis=3), np.abs(middle) + spread)
+    return made.widened(margin.reshape(-1) * abs(weighted.factor))
+
+
+def _times(weights: Floats, columns: Floats) -> Floats:
+    made: Floats = np.matmul(weights, columns[:, :, None])[:, :, 0]
+    return made

@@ -1,0 +1,131 @@
+"""Carrying what new lanes hold from the layers to the operators that may make NaN or infinity of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.context import Context
+from onnxlint_cmsis.algebra.interval import Fault, Interval, text
+from onnxlint_cmsis.algebra.number_types import as_stored, range_of
+from onnxlint_cmsis.algebra.spread import level
+from onnxlint_cmsis.dims.new_lanes.new_lane_view import NewLaneView
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.values.value_view import has
+
+
+def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
+    """Lock every class whose new lanes would not be certain to stay finite.
+
+    `risks` are the operators that may make NaN or infinity of a finite number; values are carried between the layers
+    around them. What fills new elements of constants is what `fills` says; data that layers read are taken as finite.
+    Dimensions that are pinned already have to be marked so.
+    """
+    view = NewLaneView(context)
+    nodes = context.graph.nodes
+    with np.errstate(all="ignore"):
+        for index in sorted(_region(context.graph, view, risks)):
+            _carry(nodes[index], view)
+
+
+def _region(graph: Graph, view: NewLaneView, risks: Iterable[Node]) -> set[int]:
+    """Nodes between the layers before and after, with what computes the layers' constants."""
+    after = _reached([node.index for node in risks], lambda node: _readers(graph, node), graph)
+    return _reached(after, lambda node: _makers(graph, view, node), graph)
+
+
+def _reached(start: Iterable[int], around: Callable[[Node], Iterator[Node]], graph: Graph) -> set[int]:
+    pending = list(start)
+    found = set(pending)
+    while pending:
+        for node in around(graph.nodes[pending.pop()]):
+            if node.index not in found:
+                found.add(node.index)
+                pending.append(node.index)
+    return found
+
+
+def _readers(graph: Graph, node: Node) -> Iterator[Node]:
+    """Nodes that read a node's results, but for layers, which start anew."""
+    for name in node.outputs:
+        yield from (reader for reader in graph.consumers.get(name, ()) if not _is_layer(reader))
+
+
+def _makers(graph: Graph, view: NewLaneView, node: Node) -> Iterator[Node]:
+    """Nodes that make a node's operands; those of a layer only if they are constant."""
+    for name in node.inputs:
+        maker = graph.producers.get(name)
+        if maker is not None and (not _is_layer(node) or view.constants.constant(name)):
+            yield maker
+
+
+def _is_layer(node: Node) -> bool:
+    return operator_of(node).roles.form is not None
+
+
+def _carry(node: Node, view: NewLaneView) -> None:
+    """Note what a node's results hold, or lock what may not grow because of it."""
+    if not _is_followed(node) or not has(node, 0) or not node.outputs or not node.outputs[0]:
+        return
+    view.enter(node)
+    if view.constants.constant(node.outputs[0]):
+        wanted, view.wanted = view.wanted, frozenset()
+        made = _made(node, view)
+        if made.fault is None:
+            view.old[node.outputs[0]] = made
+        view.wanted = wanted
+    if not view.wanted:
+        return
+    made = _made(node, view)
+    if made.fault is not None:
+        _lock(node, view, _reason(node, view, made.fault))
+        return
+    for name in node.outputs if operator_of(node).movement is not None else node.outputs[:1]:
+        if name:
+            view.found[name] = made
+
+
+def _is_followed(node: Node) -> bool:
+    operator = operator_of(node)
+    return operator.movement is not None or callable(operator.values)
+
+
+def _made(node: Node, view: NewLaneView) -> Interval:
+    """What the new elements of a node's first output hold together, as its type holds it."""
+    operator, elem_type = operator_of(node), view.made_type(node)
+    found = None
+    if operator.movement is not None:
+        found = view.input(node, 0)
+    elif callable(operator.values):
+        try:
+            found = operator.values(node, view)
+        except (ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
+            found = None
+    if found is None or not found.low.size:
+        return range_of(elem_type)
+    whole = level(found, range(found.low.ndim)).moved(lambda array: array.reshape(()))
+    stored = as_stored(whole, elem_type)
+    return stored.flawed(np.isnan(stored.low), Fault("may be NaN or infinite"))
+
+
+def _reason(node: Node, view: NewLaneView, fault: Fault) -> str:
+    """`Reciprocal of a new lane, which holds 0, is infinite`."""
+    name, held = node.op_type, fault.held if fault.held is not None else view.input(node, 0)
+    if held is None:
+        held = range_of("float32")
+    if not fault.divides:
+        return f"{name} of a new lane, {text(held)}, {fault.outcome}"
+    divisor = "by a new lane" if view.is_new(node, 1) else "of a new lane by a divisor"
+    return f"{name} {divisor}, {text(held)}, {fault.outcome}"
+
+
+def _lock(node: Node, view: NewLaneView, reason: str) -> None:
+    """Lock the axes along which the node's results may grow."""
+    for name in filter(None, node.outputs):
+        for axis in view.context.axes_of(name) or ():
+            if leaves := view.growing([axis]):
+                view.context.pin(axis, reason)
+                for leaf in leaves:
+                    leaf.fixed = True

@@ -1,0 +1,233 @@
+"""Intervals through operators that take elements along axes together: pools, reductions, resizing, normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import Fault, Interval, either, finite, hull, made, number, within
+from onnxlint_cmsis.algebra.number_types import SLACK
+from onnxlint_cmsis.algebra.spread import fits, lay, level
+from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.pairs import add, divide, multiply, subtract
+from onnxlint_cmsis.operators.values.scaling import real_input, requantized
+from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView, has, real_attribute
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.graph.model import Node
+
+Summary = Callable[[Interval, "Node", float], Interval]
+"""What any number of elements out of an interval give together, given the rounding of the result."""
+
+
+def mean(x: Interval, _node: Node, rounding: float) -> Interval:
+    """Mean of elements."""
+    return x.rounded(4 * rounding)
+
+
+def largest(x: Interval, _node: Node, _rounding: float) -> Interval:
+    """Greatest or least of elements."""
+    return x
+
+
+def total(x: Interval, _node: Node, _rounding: float) -> Interval:
+    """Sum of one element or more."""
+    return made(np.where(x.low < 0, -np.inf, x.low), np.where(x.high > 0, np.inf, x.high), x)
+
+
+def log_total(x: Interval, node: Node, rounding: float) -> Interval:
+    """Logarithm of a sum."""
+    return bent(total(x, node, rounding), CURVES["Log"], node, rounding)
+
+
+def norm(x: Interval, _node: Node, _rounding: float) -> Interval:
+    """Sum of sizes or squares."""
+    zero = np.where(np.isnan(x.low), np.nan, 0.0)
+    return made(zero, np.where(x.zero, 0.0, zero + np.inf), x)
+
+
+def product(x: Interval, _node: Node, _rounding: float) -> Interval:
+    """Product of unknown length, which is finite where no factor is larger than 1."""
+    kept = x.exact & ((x.low == 0) | (x.low == 1))
+    low, high = np.where(x.low < 0, -1.0, 0.0), np.ones(x.low.shape)
+    result = made(np.where(kept, x.low, low), np.where(kept, x.low, high), x).forgotten(np.isnan(x.low))
+    return result.flawed((x.low < -1) | (x.high > 1), Fault("may be infinite"))
+
+
+def pooled(summary: Summary) -> ValueRule:
+    """One number of every window of a plane."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        plane = _plane(node, view, view.input(node, 0))
+        if plane is None or not _windows_hold_data(node):
+            return None
+        return _with_padding(summary(plane, node, view.rounding(node)), node)
+
+    return rule
+
+
+def quantized_pool(node: Node, view: ValueView) -> Interval | None:
+    """Mean of the windows of a quantized plane."""
+    plane = None if node.int("channels_last") else _plane(node, view, real_input(node, view, 0))
+    if plane is None or not _windows_hold_data(node):
+        return None
+    return requantized(_with_padding(mean(plane, node, SLACK), node), node, view)
+
+
+def _plane(node: Node, view: ValueView, x: Interval | None) -> Interval | None:
+    """The one interval of each channel, which is at axis 1."""
+    rank = len(view.input_shape(node, 0) or ())
+    return None if x is None or rank < 3 else level(x, range(2, rank))
+
+
+def _with_padding(result: Interval, node: Node) -> Interval:
+    """What a mean becomes where it takes padding in."""
+    counted = node.int("count_include_pad") and (_padded(node) or node.int("ceil_mode"))
+    return hull(result, number(0.0)) if counted else result
+
+
+def _padded(node: Node) -> bool:
+    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
+
+
+def _windows_hold_data(node: Node) -> bool:
+    """Whether every window has an element that is no padding."""
+    kernel = node.ints("kernel_shape")
+    strides = node.ints("strides") or (1,) * len(kernel)
+    if node.int("ceil_mode") and (_padded(node) or any(s > k for s, k in zip(strides, kernel, strict=False))):
+        return False
+    pads = node.ints("pads")
+    return not _padded(node) or (
+        set(node.ints("dilations")) <= {1} and all(pad < size for pad, size in zip(pads, kernel * 2, strict=False))
+    )
+
+
+def reduced_axes(node: Node, view: ValueView) -> list[int] | None:
+    """Axes that a Reduce operator takes together; None where they are not known."""
+    shape = view.input_shape(node, 0)
+    listed = view.ints(node, "axes", 1) if has(node, 1) or "axes" in node.attributes else []
+    if shape is None or listed is None or not all(-len(shape) <= axis < len(shape) for axis in listed):
+        return None
+    if not listed and not node.int("noop_with_empty_axes"):
+        return list(range(len(shape)))
+    return sorted({axis % len(shape) for axis in listed})
+
+
+def reduction(summary: Summary) -> ValueRule:
+    """Elements along some axes taken together."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        x, axes = view.input(node, 0), reduced_axes(node, view)
+        if x is None or axes is None:
+            return None
+        found = summary(level(x, axes), node, view.rounding(node))
+        return found if node.int("keepdims", 1) else found.moved(lambda array: np.squeeze(array, axis=tuple(axes)))
+
+    return rule
+
+
+def running_total(node: Node, view: ValueView) -> Interval | None:
+    """Sums of any number of elements."""
+    x = _leveled(node, view)
+    return None if x is None else hull(total(x, node, 0.0), number(0.0))
+
+
+def resize_values(node: Node, view: ValueView) -> Interval | None:
+    """Between the elements, unless the interpolation overshoots."""
+    x, axes = view.input(node, 0), resized_axes(node, view)
+    if x is None or axes is None:
+        return None
+    found, mode = level(x, axes), node.text("mode", "nearest")
+    if mode == "nearest" or not axes:
+        return found
+    if mode == "linear":
+        return mean(found, node, view.rounding(node))
+    return either(found.zero, found, finite(found))
+
+
+def resized_axes(node: Node, view: ValueView) -> list[int] | None:
+    """Axes whose elements Resize computes anew, all where that is not known; None where other values may come in."""
+    before, after, scales = view.input_shape(node, 0), view.shape(node.outputs[0]), _scales(node, view)
+    odd = node.text("coordinate_transformation_mode").startswith("tf_") or "keep_aspect_ratio_policy" in node.attributes
+    if before is None or after is None or len(before) != len(after) or odd:
+        return None
+    if scales is None:
+        return list(range(len(before)))
+    return [axis for axis, old in enumerate(before) if old is None or old != after[axis] or scales.get(axis, 1.0) != 1]
+
+
+def _scales(node: Node, view: ValueView) -> dict[int, float] | None:
+    """Scale of each axis that has one, which may be other than 1 though the size stays; None where not known."""
+    given = node.attributes.get("scales")
+    position = 2 if node.op_type == "Resize" and node.opset >= 11 else 1
+    if given is None and has(node, position):
+        constant = view.graph.constants.get(node.inputs[position])
+        given = None if constant is None or constant.overridable else constant.values()
+        if given is None:
+            return None
+    numbers = [float(one) for one in given] if isinstance(given, tuple) else []
+    return dict(zip(node.ints("axes") or range(len(numbers)), numbers, strict=False))
+
+
+def batch_normalization(node: Node, view: ValueView) -> Interval | None:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
+    shape = view.input_shape(node, 0)
+    if shape is None or len(shape) < 2 or node.opset < 7 or node.int("training_mode"):
+        return None
+    x, *vectors = (view.input(node, place) for place in range(5))
+    if x is None:
+        return None
+    known = [lay(vector, 1, len(shape)) for vector in vectors if vector is not None and vector.low.ndim <= 1]
+    if len(known) < 4 or not fits(x.low.shape, *(one.low.shape for one in known)):
+        return None
+    scale, bias, average, variance = known
+    rounding, power = view.rounding(node), add(variance, number(real_attribute(node, "epsilon", 1e-5)), 0.0)
+    flawed = power.flawed(~(power.low > 0) & ~np.isnan(power.low), Fault("may be NaN or infinite", variance))
+    factor = divide(scale, bent(flawed, CURVES["Sqrt"], node, 0.0), rounding)
+    return add(multiply(subtract(x, average, rounding), factor, 2 * rounding), bias, 2 * rounding)
+
+
+def plane_normalization(node: Node, view: ValueView) -> Interval | None:
+    """Over a plane or other axes; elements that are all the same have variance 0."""
+    x = _leveled(node, view)
+    if x is None:
+        return None
+    unsafe = not real_attribute(node, "epsilon", 1e-5) > 0
+    return finite(x).flawed(np.full(x.low.shape, unsafe), Fault("may be NaN"))
+
+
+def deviation_normalization(node: Node, view: ValueView) -> Interval | None:
+    """Divided by the deviation, which is 0 where all elements are the same, as those of a new lane mostly are."""
+    x = _leveled(node, view)
+    return None if x is None else x.flawed(np.ones(x.low.shape, bool), Fault("may be NaN"))
+
+
+def norm_division(node: Node, view: ValueView) -> Interval | None:
+    """Divided by the norm along an axis, which is 0 where all elements are."""
+    x = _leveled(node, view)
+    if x is None:
+        return None
+    return within(x, -1.0, 1.0).flawed(x.holds(0), Fault("is NaN" if x.zero.all() else "may be NaN"))
+
+
+def share_values(node: Node, view: ValueView) -> Interval | None:
+    """Shares of 1."""
+    x = _leveled(node, view)
+    return None if x is None else within(x, 0.0, 1.0)
+
+
+def _leveled(node: Node, view: ValueView) -> Interval | None:
+    """All elements of the first input together, as each may count for each of the result."""
+    x = view.input(node, 0)
+    return None if x is None else level(x, range(x.low.ndim))
+
+
+def picked_values(node: Node, view: ValueView) -> Interval | None:
+    """Elements from any place along the axes whose sizes change."""
+    x, before, after = view.input(node, 0), view.input_shape(node, 0), view.shape(node.outputs[0])
+    if x is None or before is None or after is None or len(after) != len(before):
+        return None
+    moved = [axis for axis in range(len(before)) if before[axis] is None or before[axis] != after[axis]]
+    return level(x, moved if node.op_type == "Tile" else range(len(before)))

@@ -1,0 +1,132 @@
+"""Intervals to and from integers, and through operators that carry scales and zero-points themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import Interval, number
+from onnxlint_cmsis.algebra.number_types import SLACK, limits
+from onnxlint_cmsis.algebra.spread import fits, lay
+from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.pairs import PAIRS, add, divide, multiply, subtract
+from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView, has
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Floats
+    from onnxlint_cmsis.graph.model import Node
+
+NEAR = 2.0**-10
+"""How far, in steps of the result, an operator that works in integers may be from the real value before rounding."""
+
+
+def parameter(node: Node, view: ValueView, position: int) -> Interval | None:
+    """Scale or zero-point of a Q/DQ node along the axis it is for, 0 where it is omitted; None where not known."""
+    if not has(node, position):
+        return number(0.0)
+    found, rank = view.input(node, position), len(view.input_shape(node, 0) or ())
+    axis = 0 if rank == 1 else node.int("axis", 1)
+    if found is None or found.low.size == 1:
+        return None if found is None else found.moved(lambda array: array.reshape((1,) * rank))
+    shape = view.input_shape(node, 0)
+    if shape is None or found.low.ndim != 1 or not -rank <= axis < rank or shape[axis] != len(found.low):
+        return None
+    return lay(found, axis % rank, rank)
+
+
+def dequantize_values(node: Node, view: ValueView) -> Interval | None:
+    """(x - zero-point) * scale in float32."""
+    steps, scale, zero = view.input(node, 0), parameter(node, view, 1), parameter(node, view, 2)
+    if steps is None or scale is None or zero is None:
+        return None
+    real = multiply(_single(subtract(steps, zero, 0.0)), _single(scale), 0.0).bent(_as_float32)
+    return real if view.made_type(node) == "float32" else real.rounded(view.rounding(node))
+
+
+def quantize_values(node: Node, view: ValueView) -> Interval | None:
+    """Division by the scale in float32, rounded half to even, plus the zero-point, saturated."""
+    x, scale, zero = view.input(node, 0), parameter(node, view, 1), parameter(node, view, 2)
+    if x is None or scale is None or zero is None or node.int("precision") or not (scale.low > 0).all():
+        return None
+    steps = divide(_single(x), _single(scale), 0.0).bent(_as_float32)
+    return in_steps(steps, zero, view.made_type(node))
+
+
+def _as_float32(x: Floats) -> Floats:
+    return x.astype(np.float32).astype(np.float64)
+
+
+def _single(x: Interval) -> Interval:
+    return x.bent(_as_float32)
+
+
+def in_steps(steps: Interval, zero: Interval, elem_type: str) -> Interval | None:
+    """Real numbers of steps as saturated integers, which differ where the ends round to different ones."""
+    if "int" not in elem_type:
+        return None
+    least, most = limits(elem_type)
+    whole = add(steps.bent(np.rint), zero, 0.0).bent(lambda x: np.clip(x, least, most))
+    return whole.unsettled(~whole.exact)
+
+
+def requantized(real: Interval, node: Node, view: ValueView) -> Interval | None:
+    """A real number in the steps of the result's own scale and zero-point."""
+    place = next(triple for triple in view.roles(node).quantized if triple.value < 0)
+    scale, zero = view.scalar(node, place.scale), view.scalar(node, place.zero_point, 0.0)
+    if not scale.low > 0:
+        if not real.zero.all():
+            return None
+        scale = number(1.0)
+    steps = divide(real, scale, 0.0)
+    steps = steps.widened(*(np.where(steps.zero, 0, NEAR + SLACK * _size(end)) for end in steps[:2]))
+    return in_steps(steps, zero, view.made_type(node))
+
+
+def _size(end: Floats) -> Floats:
+    return np.where(np.isfinite(end), np.abs(end), 0)
+
+
+def real_input(node: Node, view: ValueView, position: int) -> Interval | None:
+    """An input with its scale and zero-point in the two places after it, as real numbers."""
+    return real_steps(view.input(node, position), node, view, position)
+
+
+def real_steps(steps: Interval | None, node: Node, view: ValueView, position: int) -> Interval | None:
+    """Steps of the scale and zero-point in the two places after an input, as real numbers."""
+    if steps is None:
+        return None
+    scale, zero = view.scalar(node, position + 1), view.scalar(node, position + 2, 0.0)
+    return multiply(subtract(steps, zero, 0.0), scale, 0.0)
+
+
+def quantized_pair(op_type: str) -> ValueRule:
+    """A function of two quantized tensors."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        left, right = (real_input(node, view, place) for place in view.roles(node).data)
+        if left is None or right is None or not fits(left.low.shape, right.low.shape):
+            return None
+        return requantized(PAIRS[op_type](left, right, SLACK).rounded(SLACK), node, view)
+
+    return rule
+
+
+def quantized_curve(op_type: str) -> ValueRule:
+    """A function of one quantized tensor."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        real = real_input(node, view, 0)
+        if real is None:
+            return None
+        return requantized(bent(real, CURVES[op_type], node, SLACK).rounded(SLACK), node, view)
+
+    return rule
+
+
+def in_steps_of_result(node: Node, view: ValueView, position: int) -> bool:
+    """Whether an input has the same scale and zero-point as the result."""
+    place = next(triple for triple in view.roles(node).quantized if triple.value < 0)
+    pairs = zip((place.scale, place.zero_point), (position + 1, position + 2), strict=True)
+    numbers = [[view.scalar(node, one, 0.0) for one in pair] for pair in pairs]
+    return all(one.exact and other.exact and one.low == other.low for one, other in numbers)
