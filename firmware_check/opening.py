@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from firmware_check.errors import FirmwareError
-from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
+from firmware_check.operator_format import expand, is_operator_format, named_as_given
 from firmware_check.operators import refuse_unknown
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
@@ -84,10 +84,8 @@ def _program(path: str, graph: Graph, library: Library, options: Options, folder
     """The layers; those of a model in QOperator format from its QDQ form, written into `folder`."""
     if folder is None:
         return read_program(path, graph, library)
-    expanded = expand(path, folder)
-    real = _load(str(expanded.path), options)
-    lowered = lowered_as_given(graph, real, expanded.made_for)
-    return named_as_given(read_program(str(expanded.path), real, library, lowered), graph)
+    expanded = str(expand(path, folder))
+    return named_as_given(read_program(expanded, _load(expanded, options), library), graph)
 
 
 def _load(path: str, options: Options) -> Graph:

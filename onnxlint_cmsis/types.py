@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
+MAX_DIM = 2**31 - 1
+"""Largest dimension that is believed: CMSIS-NN's are int32_t."""
 InputShapes = Mapping[str, tuple[Size, ...]]
 """Sizes of model inputs by name (`--input-shape`)."""
 
@@ -121,6 +123,10 @@ class KernelCall(NamedTuple):
     """Depthwise channel multiplier; 0 where the entry point has none."""
     per_channel: bool | None = None
     """Per-channel weight scales (fully connected); None where the entry point does not ask."""
+    bias: bool = True
+    """Whether the model has a bias for the layer; without one callers may pass NULL."""
+    initial_state: bool | None = False
+    """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""
@@ -134,6 +140,8 @@ class KernelCall(NamedTuple):
             names[f"{group}.h"], names[f"{group}.w"] = pair.h, pair.w
         names["ch_mult"] = self.ch_mult
         names["per_channel"] = None if self.per_channel is None else int(self.per_channel)
+        names["bias"] = int(self.bias)
+        names["initial_state"] = None if self.initial_state is None else int(self.initial_state)
         return names
 
 

@@ -158,6 +158,36 @@ def test_the_evidence_table_is_what_the_vectors_say() -> None:
     assert subprocess.run(script, cwd=ROOT, check=False).returncode == 0
 
 
+OPERATORS_ELSEWHERE = {
+    "graph/model.py": {"Constant"},  # a Constant node's value is stored in the file as an initializer is
+    "formats/onnx_graph/contrib_equivalents.py": None,  # standard operators put in place of others
+}
+"""Files and folders outside `operators` and `lower` that may name operators, and which; None for any."""
+
+
+def operator_names(path: Path) -> set[str]:
+    """String literals of a module that are names of operators in the registry."""
+    from onnxlint_cmsis.operators.registry import OPERATORS
+
+    known = {name for _, name in OPERATORS}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if set(text.split()) & known and set(text.split()) <= known}
+
+
+def test_operators_are_named_in_their_records_and_where_they_are_lowered_alone() -> None:
+    used = set()
+    for path in MODULES:
+        if room(path) in ("operators", "lower"):
+            continue
+        place = path.relative_to(PACKAGE).as_posix()
+        home = next((one for one in OPERATORS_ELSEWHERE if place == one or place.startswith(f"{one}/")), "")
+        used.add(home)
+        allowed = OPERATORS_ELSEWHERE.get(home, set())
+        assert allowed is None or operator_names(path) <= allowed, place
+    assert used >= OPERATORS_ELSEWHERE.keys()
+
+
 CODE = re.compile(r"CNN\d{3}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 
-from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, find, size_of
+from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, combined, find, size_of
 from onnxlint_cmsis.types import Size
 
 
@@ -47,8 +47,8 @@ class Resolver:
     def __init__(self, first: Sequence[Dimension] = ()) -> None:
         self.leaves: list[Dimension] = list(first)
         self._numbers = {root: number for number, root in enumerate(first)}
-        self.opaque: list[int] = []
-        """Leaves of axes with too many parts to follow, and the axes' own."""
+        self.opaque: dict[int, str] = {}
+        """Leaves of axes whose parts are not followed, and the axes' own, with the reason."""
         self._axes: dict[Dimension, Axis] = {}
 
     def axis(self, dimension: Dimension) -> Axis:
@@ -74,12 +74,19 @@ class Resolver:
         form = Form.CONCAT if isinstance(root.binding, Concat) else Form.PRODUCT
         root.width = sum(find(part).width for part in root.binding.parts)
         if root.width > MAX_PARTS:
-            self.opaque.extend(leaf for part in parts for leaf in leaves(part))
-            root.width = 1
-            axis = self._leaf(root)
-            self.opaque.append(axis.leaf)
-            return axis
+            return self._opaque(root, parts, f"more than {MAX_PARTS} parts meet in one axis")
+        whole = combined(root.binding, [part.size for part in parts])
+        if None not in (whole, root.size) and whole != root.size:
+            return self._opaque(root, parts, f"parts of {whole} elements meet in an axis of {root.size}")
         return self._joined(form, size_of(root), parts)
+
+    def _opaque(self, root: Dimension, parts: Sequence[Axis], reason: str) -> Axis:
+        """A leaf in place of an axis whose parts are not followed."""
+        root.width = 1
+        axis = self._leaf(root)
+        for leaf in (axis.leaf, *(leaf for part in parts for leaf in leaves(part))):
+            self.opaque[leaf] = reason
+        return axis
 
     def _leaf(self, root: Dimension) -> Axis:
         if root not in self._numbers:

@@ -148,7 +148,8 @@ class Condition(Frozen):
         """C text over the wrapper's arguments; `params` names its parameter struct (`dw_conv_params`, ...).
 
         `input_dims.c` is `input_dims->c`, `stride.w` is `<params>->stride.w`, `ch_mult` is `<params>->ch_mult`,
-        `per_channel` is `quant_params->is_per_channel`, `ctx.size` (the scratch size answered) is `buf_size`.
+        `per_channel` is `quant_params->is_per_channel`, `ctx.size` (the scratch size answered) is `buf_size`; what no
+        argument tells by itself is `has_bias` and `has_initial_state`.
         """
         if self.terms:
             return f"{self.terms[0].to_c(params)} {self.op} {self.terms[1].to_c(params)}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
-from onnxlint_cmsis.cmsis_nn.names import FILTER_N, IN_C
+from onnxlint_cmsis.cmsis_nn.names import FILTER_N, FILTER_W, IN_C
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, ScratchSize, Wrapper
 from onnxlint_cmsis.types import Isa
@@ -111,9 +111,12 @@ _SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {
     "avgpool_s8": ((4 * IN_C, V5_8, (Isa.DSP,)), (term(0), V5_8, ALL_ISAS)),
     "avgpool_s16": ((4 * IN_C, V5_9, (Isa.DSP,)), (term(0), V5_9, ALL_ISAS)),
     "svdf_s8": ((4 * FILTER_N, "5.0.0", MVE_ONLY), (term(0), "5.0.0", ALL_ISAS)),
+    # One sum for each row of the right operand, filter_dims.w: arm_batch_matmul_s8.c:84 (7.0.0).
+    "batch_matmul_s8": ((4 * FILTER_W, "7.0.0", MVE_ONLY), (term(0), "7.0.0", ALL_ISAS)),
+    "batch_matmul_s16": ((term(0), "7.0.0", ALL_ISAS),),
     "fully_connected_s16": ((term(0), V5_9, ALL_ISAS),),
 }
-"""Scratch bytes where the entry point has a size function: bytes, first release, ISAs; first match."""
+"""Scratch bytes where the entry point takes a buffer: bytes, first release, ISAs; first match."""
 
 
 def entry_points(entry: str) -> tuple[EntryPoint, ...]:

@@ -12,7 +12,12 @@ Values = Mapping[str, int | None]
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 _ATOM = 3
 _C_GROUPS = ("input_dims", "filter_dims", "output_dims")
-_C_NAMES = {"per_channel": "quant_params->is_per_channel", "ctx.size": "buf_size"}
+_C_NAMES = {
+    "per_channel": "quant_params->is_per_channel",
+    "ctx.size": "buf_size",
+    "bias": "has_bias",
+    "initial_state": "has_initial_state",
+}
 
 
 def quotient(left: int, right: int) -> int | None:

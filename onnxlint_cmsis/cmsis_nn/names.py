@@ -14,6 +14,8 @@ PAD_AFTER_H, PAD_AFTER_W = var("pad_after.h"), var("pad_after.w")
 DILATION_H, DILATION_W = var("dilation.h"), var("dilation.w")
 CH_MULT = var("ch_mult")
 PER_CHANNEL = var("per_channel")
+BIAS = var("bias")
+INITIAL_STATE = var("initial_state")
 CTX_SIZE = var("ctx.size")
 
 TAPS = FILTER_H * FILTER_W

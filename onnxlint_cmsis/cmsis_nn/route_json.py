@@ -24,6 +24,7 @@ _KNOWN = (
     "dilation",
     "ch_mult",
     "per_channel",
+    "bias",
 )
 _ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why")
 _IGNORED = ("overrun",)
@@ -36,8 +37,8 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
 
     `wrapper`, `in`, `filter` and `out` are required. What else is missing or null is the default target's version,
     isa and compiler (`isa` and `cpu` exclude each other), stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult
-    filter channels / input channels for depthwise and 0 else, per_channel false for fully_connected_s8, and pad_after
-    as the output size implies. Answers already present are replaced. `hazards` has the kinds of those that are met.
+    filter channels / input channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and
+    pad_after as the output size implies. Answers already present are replaced. `hazards` has the kinds of those met.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -68,6 +69,7 @@ def _call(record: Mapping[str, object]) -> KernelCall:
         dilation=Pair(*pairs["dilation"]),
         ch_mult=_multiplier(record, entry, sizes),
         per_channel=_per_channel(record, entry),
+        bias=_flag(record, "bias", default=True),
     )
 
 
@@ -118,10 +120,14 @@ def _multiplier(record: Mapping[str, object], entry: str, sizes: Mapping[str, tu
 def _per_channel(record: Mapping[str, object], entry: str) -> bool | None:
     if entry != "fully_connected_s8":
         return None
-    value = record.get("per_channel")
+    return _flag(record, "per_channel", default=False)
+
+
+def _flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
+    value = record.get(name)
     if value is not None and value not in (True, False):
-        raise ValueError(f"field 'per_channel' is {value!r}; allowed: true, false")
-    return bool(value)
+        raise ValueError(f"field '{name}' is {value!r}; allowed: true, false")
+    return default if value is None else bool(value)
 
 
 def _result(found: Route, call: KernelCall, target: Target) -> dict[str, object]:

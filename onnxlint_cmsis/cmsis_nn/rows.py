@@ -153,7 +153,7 @@ class Hazard(NamedTuple):
     unsized: Condition | None = None
     """What decides for sizes that are unknown, said of the padding after; None where nothing does."""
     breach: Condition | None = None
-    """The part of `when` that messages give with its numbers; all of it where None."""
+    """The part of `when` that messages give with its numbers; all of it where None, no numbers where TRUE."""
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
 

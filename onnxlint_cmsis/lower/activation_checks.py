@@ -9,7 +9,7 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.operands import activations_of, operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC
-from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_input, valid
+from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_input, wrong_scale
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
@@ -34,6 +34,7 @@ def numbers_of(graph: Graph, node: Node, weighted: bool) -> Numbers:
 def check_activations(graph: Graph, node: Node, numbers: Numbers, result: TensorQuantization | None) -> Decision | None:
     """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are."""
     known = [each for each in (*numbers, result) if each is not None]
+    wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
     facts = (
         (_is_dynamic(graph, node), Cause.DYNAMIC_QUANTIZATION, "the scale of its input is known only at run time"),
         (node.op_type in _INTEGER_SUMS, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
@@ -46,9 +47,9 @@ def check_activations(graph: Graph, node: Node, numbers: Numbers, result: Tensor
             any(len(each.scales or (0,)) != 1 for each in known),
             Cause.SCALE, "several scales quantize an activation; CMSIS-NN's functions take one",
         ),
-        (not all(map(valid, known)), Cause.SCALE, "a scale of its quantization is not finite and above 0"),
+        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
     )  # fmt: skip
-    return next((refused(cause, text) for wrong, cause, text in facts if wrong), None) or _types(known)
+    return next((refused(cause, text) for met, cause, text in facts if met), None) or _types(known)
 
 
 def _types(known: list[TensorQuantization]) -> Decision | None:

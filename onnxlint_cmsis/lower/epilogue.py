@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_result, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.facets import Elements
@@ -98,6 +99,12 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
         absorbed.append(node)
         tensor = node.outputs[0]
     return Epilogue(tensor, None, None, (), tuple(fused), tuple(absorbed))
+
+
+def has_bias(node: Node, ending: Epilogue) -> bool:
+    """Whether a layer of a quantized model has a bias: an input of its own, or a constant added behind."""
+    position = operands(node.domain, node.op_type).bias
+    return ending.added is not None or (0 <= position < len(node.inputs) and bool(node.inputs[position]))
 
 
 def is_clamp(graph: Graph, node: Node) -> bool:

@@ -26,6 +26,8 @@ class LoweredLayer:
     """Why it is not CMSIS-NN, for programs; None where it is."""
     reason: str = ""
     """The same as a clause for people."""
+    code: str = ""
+    """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
     layer: Layer | None = None
     """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
     epilogue: Epilogue | None = None
@@ -108,4 +110,4 @@ def decided(record: LoweredLayer, decision: Decision | None) -> LoweredLayer:
     """The record with a decision against CMSIS-NN, where there is one."""
     if decision is None:
         return record
-    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason)
+    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason, code=decision.code)

@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.binary import lower_binary
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
-from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, quantized_epilogue
+from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, has_bias, quantized_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
 from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transpose_axes
@@ -105,7 +105,7 @@ class _Lowering:
             found = self._lowered(node)
             if found is not None:
                 record = self._record(node, found)
-                if record.epilogue and record.verdict is not Verdict.REFUSED:
+                if record.epilogue:
                     self._absorbed.update(each.index for each in record.epilogue.absorbed)
                 yield record
 
@@ -126,7 +126,7 @@ class _Lowering:
 
     def _record(self, node: Node, found: Layer | Decision) -> LoweredLayer:
         if isinstance(found, Decision):
-            record = LoweredLayer(node, found.verdict, found.cause, found.reason)
+            record = LoweredLayer(node, found.verdict, found.cause, found.reason, found.code)
             return self._in_integers(record) if found.verdict is Verdict.PLAIN and self._quantized else record
         record = LoweredLayer(node, Verdict.CMSIS_NN, layer=found)
         if self._quantized:
@@ -150,6 +150,7 @@ class _Lowering:
         if layer is None:
             return decided(record, refusal or check_operand(graph, node) or check_copy(node, numbers, ending))
         if weighted:
+            layer = replace(layer, call=layer.call._replace(bias=has_bias(node, ending)))
             refusal = refusal or check_weights(graph, layer, numbers, weights, ending)
         refusal = refusal or check_result(layer, numbers, ending)
         record = replace(record, layer=replace(layer, fused=ending.fused))

@@ -205,9 +205,9 @@ def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
     return constant.values() if constant else None
 
 
-def valid(quantization: TensorQuantization) -> bool:
-    """Whether all scales are finite and above 0."""
-    return all(math.isfinite(scale) and scale > 0 for scale in quantization.scales or ())
+def wrong_scale(quantization: TensorQuantization) -> float | None:
+    """First scale that is not finite and above 0; None where all are."""
+    return next((scale for scale in quantization.scales or () if not (math.isfinite(scale) and scale > 0)), None)
 
 
 def stored_type(graph: Graph, tensor: str) -> str:

@@ -12,6 +12,8 @@ from onnxlint_cmsis.types import Dims, KernelCall
 
 ACTIVATIONS = ("sigmoid", "tanh", "tanh")
 """Those of the gates, the cell and the output, in ONNX and in CMSIS-NN."""
+INITIAL = (5, 6)
+"""Positions of the hidden and the cell state that the first step starts from."""
 SEQUENCE_LENS, PEEPHOLES = 4, 7
 """Positions of inputs that CMSIS-NN has no argument for."""
 
@@ -33,10 +35,28 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     call = KernelCall(
-        f"lstm_unidirectional_{kind}", Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden)
-    )
+        f"lstm_unidirectional_{kind}", Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
+        initial_state=_initial_state(graph, node),
+    )  # fmt: skip
     columns = None if features is None or hidden is None else features + hidden
     return Layer(node, call, {}, 1, assumed, product(batch, time, 4, hidden, columns))
+
+
+def _initial_state(graph: Graph, node: Node) -> bool | None:
+    """Whether `initial_h` or `initial_c` is given and not zero throughout; None where its values are not known."""
+    found = [_nonzero(graph, node.inputs[place]) for place in INITIAL if place < len(node.inputs)]
+    return True if True in found else None if None in found else False
+
+
+def _nonzero(graph: Graph, name: str) -> bool | None:
+    if not name:
+        return False
+    stored = graph.constants.get(name)
+    if stored is not None:
+        values = stored.values()
+        return None if values is None else stored.overridable or any(values)
+    producer = graph.producers.get(name)
+    return _nonzero(graph, producer.inputs[0]) if producer is not None and producer.is_op("Expand") else True
 
 
 def _not_expressible(node: Node) -> str:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.lower.epilogue import WEIGHTED, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import OUTPUT, TensorQuantization, of_weights, valid, weights_behind
+from onnxlint_cmsis.lower.quantization import OUTPUT, TensorQuantization, of_weights, weights_behind, wrong_scale
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 WEIGHT_TYPES = ("int8", "uint8", "int4")
@@ -36,6 +36,7 @@ def check_weights(
     position = operands(layer.node.domain, layer.node.op_type).weights
     if weights is None:
         return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
+    wrong = wrong_scale(weights)
     facts = (
         (
             weights_behind(graph, layer.node.inputs[position]) is None,
@@ -46,10 +47,10 @@ def check_weights(
             weights.elem_type not in WEIGHT_TYPES,
             Cause.WEIGHT_TYPE, f"its weights are {weights.elem_type}; CMSIS-NN takes int8 and int4",
         ),
-        (not valid(weights), Cause.SCALE, "a scale of its weights is not finite and above 0"),
+        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
     )  # fmt: skip
     return (
-        next((refused(cause, text) for wrong, cause, text in facts if wrong), None)
+        next((refused(cause, text) for met, cause, text in facts if met), None)
         or _zero_points(layer.call.entry, weights)
         or _scales(layer, weights)
         or _bias(graph, layer, ending)

@@ -1,4 +1,4 @@
-"""The policies as data: which sizes a class may take, and what is least."""
+"""The policies as data: the sizes a class may take, and the objective to minimise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Policy(NamedTuple):
     named: bool
     """Whether sizes that routing conditions name are candidates too."""
     lowers: Callable[[Count], int]
-    """What a size has to lower to be asked for its own sake, not for that of a hazard alone."""
+    """Objective that a new size must improve; a size that improves nothing but hazards answers only them."""
 
     @property
     def rules(self) -> tuple[str, ...]:

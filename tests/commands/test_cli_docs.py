@@ -92,3 +92,12 @@ def test_every_key_is_in_the_docs():
     text = (ROOT / "docs" / "config.md").read_text()
     for key in KEYS:
         assert f"\n## {key.name}\n" in text
+
+
+def test_every_place_that_the_page_for_contributors_names_is_there():
+    text = (paths.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    named = {place for place in re.findall(r"`([\w./]+)`", text) if place.endswith(("/", ".py", ".sh"))}
+    assert len(named) > 25
+    rooms = [paths.ROOT, paths.ROOT / "onnxlint_cmsis", paths.ROOT / "onnxlint_cmsis" / "cmsis_nn"]
+    unknown = {place for place in named if not any((room / place).exists() for room in rooms)}
+    assert not unknown

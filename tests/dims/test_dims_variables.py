@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from onnxlint_cmsis.algebra.axes import Resolver, text
+from onnxlint_cmsis.algebra.axes import Form, Resolver, text
 from onnxlint_cmsis.algebra.unify import unify
 from onnxlint_cmsis.algebra.variables import MAX_PARTS, Dimension, Variables, find, leaves_of
 
@@ -187,6 +187,18 @@ def test_too_many_parts_are_locked_not_followed(world: World) -> None:
     whole = world.concat(*parts)
     assert whole.size == 2 * len(parts)
     assert world.locked(parts[0]) == world.locked(whole) == [f"join: more than {MAX_PARTS} parts meet in one axis"]
+
+
+def test_parts_that_turn_out_to_contradict_their_axis_are_not_followed(world: World) -> None:
+    part = Dimension(None)
+    whole = world.concat(part, Dimension(2))
+    world.tie(whole, Dimension(5))
+    world.tie(part, Dimension(4))
+    resolver = Resolver()
+    axis = resolver.axis(whole)
+    assert (axis.form, axis.size) == (Form.LEAF, 5)
+    assert resolver.opaque[axis.leaf] == "parts of 6 elements meet in an axis of 5"
+    assert len(resolver.opaque) == 3
 
 
 def test_long_chains_need_no_recursion() -> None:

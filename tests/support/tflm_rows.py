@@ -16,7 +16,8 @@ def build_of(row: dict[str, Any]) -> TflmBuild:
     """The build that made a row; CMSIS-NN 4ab83cc3 is answered for by `main`."""
     release = "7.0.0" if row["cmsis_nn"] == "v7.0.0" else "main"
     target = parse_target(row["cpu"], release)
-    return TflmBuild(target, optimized_for=row["optimized_for"], checks=row["build"] == "default")
+    own = row["cmsis_nn"] != "v7.0.0"
+    return TflmBuild(target, optimized_for=row["optimized_for"], checks=row["build"] == "default", own_library=own)
 
 
 def once(message: str) -> str:

@@ -13,6 +13,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
 )
 from onnxlint_cmsis.cmsis_nn.expressions import Term, minimum, named, round_up
 from onnxlint_cmsis.cmsis_nn.names import (
+    BIAS,
     COLS,
     CTX_SIZE,
     DILATION_H,
@@ -196,6 +197,20 @@ HAZARDS = (
         "and writes past that buffer.",
         breach=greater(_WRITTEN, CTX_SIZE),
         way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-grouped-no-bias",
+        kind="wrong-result",
+        entries=("convolve_s8",),
+        kernels=(_S8,),
+        origin=_at(_S8, {"6.0.0": 331, "7.0.0": 384, "main": 384}),
+        when=all_of(_GROUPED, equal(BIAS, 0)),
+        evidence="reproduced with the real library on an emulated Cortex-M4 and Cortex-M55",
+        brief="adds what lies at low addresses to all groups but the first, where the caller passes NULL for the bias",
+        what="The layer has no bias. The kernel advances the bias pointer for each group, also where it is NULL, so "
+        "that all groups but the first add what lies at low addresses: status SUCCESS, wrong values.",
+        breach=TRUE,
+        way_round="Give the layer a bias of zeros.",
     ),
     Hazard(
         id="conv-16-bit-sizes",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, greater, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import named
 from onnxlint_cmsis.cmsis_nn.names import (
+    BIAS,
     FILTER_H,
     IN_C,
     IN_H,
@@ -20,7 +21,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_W,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, NOT_MVE, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
 _FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
@@ -82,6 +83,24 @@ def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
     )
 
 
+def _no_bias(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
+    """A NULL bias of more channels than a block of CH_IN_BLOCK_MVE has."""
+    return Hazard(
+        id=name,
+        kind="wrong-result",
+        entries=(entry,),
+        kernels=(origin.function,),
+        origin=origin,
+        when=all_of(equal(BIAS, 0), greater(IN_C, 124)),
+        evidence=evidence,
+        brief="adds what lies at low addresses beyond channel 124, where the caller passes NULL for the bias",
+        what="The layer has no bias. For each block of 124 channels but the first the kernel adds an offset to the "
+        "bias pointer, also where it is NULL, and adds what lies at low addresses: status SUCCESS, wrong values.",
+        breach=greater(IN_C, 124),
+        way_round="Give the layer a bias of zeros.",
+    )
+
+
 _RELEASES = (V5_8, V5_9, "4.0.0", *_FROM_4_1)
 _DEF_3X3 = dict.fromkeys(_RELEASES, 52)
 _DEF_OPT = {**dict.fromkeys(_RELEASES, 51), "4.0.0": 257}
@@ -120,6 +139,12 @@ HAZARDS = (
         way_round=_LESS_PADDING,
     ),
     _channels("dw-opt-channels-differ", "depthwise_s8", _at(_OPT, {"4.0.0": 68, **dict.fromkeys(_FROM_4_1, 67)})),
+    _no_bias(
+        "dw-opt-no-bias",
+        "depthwise_s8",
+        _at(_OPT, {"4.0.0": 156, **dict.fromkeys(_FROM_4_1, 152)}, MVE_ONLY),
+        "reproduced with the real library on an emulated Cortex-M55",
+    ),
     _outside("dw-opt-window-outside", "depthwise_s8", _at(_OPT, _DEF_OPT, _DSP), _DSP_ON_HOST),
     _channels("dw-fast-s16-channels-differ", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4, 67))),
     _outside(
@@ -129,6 +154,12 @@ HAZARDS = (
         _DSP_ON_HOST,
     ),
     _channels("dw-s4-opt-channels-differ", "depthwise_s4", _at(_OPT_S4, dict.fromkeys(_FROM_5, 69))),
+    _no_bias(
+        "dw-s4-opt-no-bias",
+        "depthwise_s4",
+        _at(_OPT_S4, dict.fromkeys(_FROM_5[1:], 152), MVE_ONLY),
+        "read in the source",
+    ),
     _outside(
         "dw-s4-opt-window-outside",
         "depthwise_s4",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, greater
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, equal, greater
 from onnxlint_cmsis.cmsis_nn.names import (
     FILTER_H,
     FILTER_W,
     IN_H,
     IN_N,
     IN_W,
+    INITIAL_STATE,
     OUT_H,
     OUT_W,
     PAD_AFTER_H,
@@ -59,18 +60,35 @@ def _average(name: str, function: str, since: str) -> Hazard:
     )
 
 
-def _one_image(name: str, function: str, lines: dict[str, int], until: str = "6.0.0") -> Hazard:
+def _one_image(name: str, function: str, lines: dict[str, int], evidence: str = _READ) -> Hazard:
     return Hazard(
         id=name,
         kind="wrong-result",
         entries=(_entry(function),),
         kernels=(function,),
-        origin=Origin(f"{_POOLING}{function}.c", function, lines, until=until),
+        origin=Origin(f"{_POOLING}{function}.c", function, lines, until="6.0.0"),
         when=greater(IN_N, 1),
-        evidence=_READ,
+        evidence=evidence,
         brief="pools the first image only",
         what="The kernel of this release never reads the batch: only the first image is pooled.",
         way_round="Call it once per image.",
+    )
+
+
+def _no_state(name: str, function: str) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="wrong-result",
+        entries=(_entry(function),),
+        kernels=(function,),
+        origin=Origin(f"Source/LSTMFunctions/{function}.c", function, {"6.0.0": 55, "7.0.0": 55}, until="main"),
+        when=equal(INITIAL_STATE, 1),
+        evidence=_READ,
+        brief="starts from zeros whatever state the model gives",
+        what="The function of this release takes no initial state: it clears the cell state and starts without a "
+        "hidden state, so that a model which carries its state from call to call starts anew each time.",
+        breach=TRUE,
+        way_round="Give the whole sequence in one call, or use a release whose context has hidden_state.",
     )
 
 
@@ -105,7 +123,15 @@ HAZARDS = (
     _average("avgpool-s16-empty-window", "arm_avgpool_s16", V5_9),
     _one_image("avgpool-one-image", "arm_avgpool_s8", {V5_8: 0, "4.0.0": 74}),
     _one_image("avgpool-s16-one-image", "arm_avgpool_s16", {V5_9: 0}),
-    _one_image("max-pool-one-image", "arm_max_pool_s8", {"4.0.0": 163}, "4.1.0"),
+    _one_image(
+        "max-pool-one-image",
+        "arm_max_pool_s8",
+        {"4.0.0": 163, "4.1.0": 163, "5.0.0": 163},
+        "reproduced with the real library on an emulated Cortex-M3, Cortex-M4 and Cortex-M55",
+    ),
+    _one_image("max-pool-s16-one-image", "arm_max_pool_s16", {"4.0.0": 145, "4.1.0": 145, "5.0.0": 145}),
+    _no_state("lstm-initial-state-dropped", "arm_lstm_unidirectional_s8"),
+    _no_state("lstm-s16-initial-state-dropped", "arm_lstm_unidirectional_s16"),
     _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),
     _context("fc-per-channel-null-context", _FC_CHANNEL, f"{_DENSE}{_FC_CHANNEL}.c", {"7.0.0": 68, "main": 68}),
     _context("svdf-null-context", "arm_svdf_s8", "Source/SVDFunctions/arm_svdf_s8.c", dict.fromkeys(_ANY_FROM_5, 76)),
@@ -113,7 +139,7 @@ HAZARDS = (
         "batch-matmul-null-context",
         "arm_batch_matmul_s8",
         f"{_DENSE}arm_batch_matmul_s8.c",
-        {"7.0.0": 0},
+        {"7.0.0": 58, "main": 58},
     ),
     _context(
         "avgpool-null-context",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import maximum, named
-from onnxlint_cmsis.cmsis_nn.names import FILTER_W, IN_H, OUT_H, PAD_H, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_H, IN_W, OUT_H, OUT_W, PAD_H, PAD_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
 
 _KERNEL = "arm_transpose_conv_s8"
@@ -72,6 +72,22 @@ HAZARDS = (
         evidence="compared with a plain reference",
         brief="gives wrong values",
         what="The padding is more than the rows that the input spreads to; the direct kernel's values are wrong.",
+    ),
+    Hazard(
+        id="tconv-output-past-rows",
+        kind="wrong-result",
+        entries=_ENTRY,
+        kernels=(_KERNEL,),
+        origin=_at({"7.0.0": 91, "main": 91}),
+        when=any_of(
+            greater(OUT_H + PAD_H, (IN_H - 1) * STRIDE_H + maximum(FILTER_H, STRIDE_H)),
+            greater(OUT_W + PAD_W, (IN_W - 1) * STRIDE_W + maximum(FILTER_W, STRIDE_W)),
+        ),
+        evidence="reproduced with the real library on an emulated Cortex-M4 and Cortex-M55",
+        brief="reads columns past its row buffer and leaves rows unwritten",
+        what="The output is larger than the input and the filter spread to, as with output_padding above the padding "
+        "at the end: the direct kernel reads past its row buffer and never writes the last rows, status SUCCESS.",
+        way_round=_REVERSE,
     ),
     Hazard(
         id="tconv-scratch-too-small",

@@ -16,6 +16,8 @@ from onnxlint_cmsis.formats.onnx_graph.flatten import Flattener
 from onnxlint_cmsis.formats.onnx_graph.functions import expand_functions
 from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
 from onnxlint_cmsis.formats.onnx_graph.values import TYPED_FIELDS
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +68,7 @@ class _Tensors(Flattener):
         """None where a key has several tensors, as that of a sparse one has."""
 
     def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
-        if not node or self.nodes[-1].is_op("Constant"):
+        if not node or operator_of(self.nodes[-1]) is CONSTANT:
             self.dense[key] = None if key in self.dense else tensor
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.document import Document
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
-from onnxlint_cmsis.formats.onnx_graph.input_shapes import MAX_DIM
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.graph.model import MAX_VALUES, Constant
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.curve_operators import IDENTITY
+from onnxlint_cmsis.types import MAX_DIM
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto
@@ -55,12 +58,13 @@ def from_node(
     document: Document, node: NodeProto, key: str, constants: dict[str, Constant], inputs: tuple[str, ...]
 ) -> Constant | None:
     """What a Constant, Identity or ConstantOfShape node makes; None where that is not fixed by the file."""
-    if node.op_type == "Constant":
+    operator = operator_of_proto(node)
+    if operator is CONSTANT:
         return _constant_node(document, node, key)
     source = constants.get(inputs[0]) if inputs else None
-    if source is None or (source.overridable and node.op_type != "Identity"):
+    if source is None or (source.overridable and operator is not IDENTITY):
         return None
-    if node.op_type == "Identity":
+    if operator is IDENTITY:
         return Constant(key, source.elem_type, source.shape, source.read, source.overridable)
     return _constant_of_shape(document, node, key, source)
 

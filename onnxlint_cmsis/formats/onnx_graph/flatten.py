@@ -14,6 +14,9 @@ from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import attribute_tensors, subgraphs
 from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
 from onnxlint_cmsis.graph.model import Body, Constant, Graph, Node, Problem, Tensor
+from onnxlint_cmsis.operators.control_operators import CONSTANT, CONSTANT_OF_SHAPE
+from onnxlint_cmsis.operators.curve_operators import IDENTITY
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 UNKNOWN_RANGE = (-1, -1)
 OVERRIDABLE_IR = 4
 """IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
-CONSTANT_OPS = ("Constant", "Identity", "ConstantOfShape")
+FIXED = (CONSTANT, IDENTITY, CONSTANT_OF_SHAPE)
+"""Operators whose results `constant_nodes` knows whatever their size."""
 
 
 class Scope:
@@ -164,7 +168,7 @@ class Flattener:
         flat = self.nodes[-1]
         if len(flat.outputs) != 1:
             return
-        if not flat.is_op(*CONSTANT_OPS):
+        if operator_of(flat) not in FIXED:
             self._work_out(node, flat)
             return
         for tensor in (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute)):

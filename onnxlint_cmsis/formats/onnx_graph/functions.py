@@ -8,6 +8,7 @@ from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes, subgraphs
 from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
 from onnxlint_cmsis.graph.model import Problem
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.operators.curve_operators import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,6 +169,6 @@ def _identity(source: str, target: str, path: str) -> NodeProto:
     """A node for a function that hands an input straight to an output."""
     from onnx import NodeProto as Proto
 
-    node = Proto(op_type="Identity", input=[source], output=[target])
+    node = Proto(op_type=IDENTITY.name, input=[source], output=[target])
     node.metadata_props.add(key=PATH_KEY, value=path)
     return node

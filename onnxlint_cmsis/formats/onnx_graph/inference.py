@@ -9,7 +9,9 @@ from onnxlint_cmsis.formats.onnx_graph.folding import fold_shapes
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.guards import hide_dangerous
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import believed, stated_size
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
+from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def _forget_impossible(graph: GraphProto) -> None:
         del graph.initializer[:]
         graph.initializer.extend(copies)
     for node in graph.node:
-        if node.op_type == "Constant" and any(None in map(believed, a.t.dims) for a in node.attribute):
+        if operator_of_proto(node) is CONSTANT and any(None in map(believed, a.t.dims) for a in node.attribute):
             del node.attribute[:]
 
 

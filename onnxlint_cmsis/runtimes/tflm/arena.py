@@ -53,8 +53,15 @@ class Arena(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Smallest arena in which AllocateTensors succeeds."""
+        """Smallest arena in which AllocateTensors succeeds.
+
+        Temporaries of one Prepare are left out: in a model of one small operator they can ask for some tens more.
+        """
         return max(self.used, self.planning)
+
+    def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
+        """Buffers alive in a step; operator k runs in step k + 1, counted over what control flow runs."""
+        return tuple(buffer for buffer in self.plan if buffer.first <= step <= buffer.last)
 
 
 class _Tail:

@@ -19,11 +19,19 @@ class TflmBuild(NamedTuple):
     """KERNELS_OPTIMIZED_FOR_SPEED keeps kernel sums for good, KERNELS_OPTIMIZED_FOR_SIZE works them out each time."""
     checks: bool = True
     """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
+    own_library: bool = True
+    """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
 
     @property
     def mve(self) -> bool:
         """Whether the CPU has MVE."""
         return self.target.isa is Isa.MVE
+
+    def kernels_of(self, entry: str) -> Target:
+        """Target whose kernels an entry point has: the library downloaded may be behind the release in some."""
+        older = dict(self.revision.older).get(entry)
+        own = self.own_library and self.target.release == self.revision.release
+        return self.target._replace(release=older) if own and older else self.target
 
     @property
     def speed(self) -> bool:

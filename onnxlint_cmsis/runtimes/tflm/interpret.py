@@ -96,6 +96,6 @@ def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, 
     if tensors + len(scratch) > MAX_BUFFERS:
         return None, f"{tensors} tensors are more than the {MAX_BUFFERS} that are laid out"
     try:
-        return lay_out(model, memory, scratch, ARENA[build.revision.commit]), ""
+        return lay_out(model, memory, scratch, ARENA[build.revision.layout]), ""
     except TooManySteps as found:
         return None, str(found)

@@ -11,7 +11,7 @@ from onnxlint_cmsis.runtimes.tflm.movement_kernels import pad, transpose
 from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_pool_2d, softmax
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import mean, reference
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import reference
 from onnxlint_cmsis.runtimes.tflm.transpose_conv_kernel import transpose_conv
 
 KERNELS: dict[str, Callable[[Preparation], None]] = {
@@ -32,7 +32,6 @@ KERNELS: dict[str, Callable[[Preparation], None]] = {
     "TRANSPOSE": transpose,
     "SVDF": svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
-    "MEAN": mean,
 }
 """Operators whose Prepare is written down."""
 
@@ -43,7 +42,7 @@ REGISTERED = frozenset(
         "DIV", "DYNAMIC_UPDATE_SLICE", "ELU", "EMBEDDING_LOOKUP", "EQUAL", "EXP", "EXPAND_DIMS", "FILL", "FLOOR",
         "FLOOR_DIV", "FLOOR_MOD", "GATHER", "GATHER_ND", "GREATER", "GREATER_EQUAL", "HARD_SWISH", "IF",
         "L2_NORMALIZATION", "L2_POOL_2D", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOG", "LOGICAL_AND", "LOGICAL_NOT",
-        "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MIRROR_PAD", "NEG", "NOT_EQUAL", "PACK", "PRELU", "QUANTIZE",
+        "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MEAN", "MIRROR_PAD", "NEG", "NOT_EQUAL", "PACK", "PRELU", "QUANTIZE",
         "READ_VARIABLE", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RESHAPE", "RESIZE_BILINEAR",
         "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "ROUND", "RSQRT", "SELECT_V2", "SHAPE", "SIN", "SLICE",
         "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SQUEEZE",

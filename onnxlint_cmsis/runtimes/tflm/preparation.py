@@ -1,4 +1,7 @@
-"""What a kernel does in Init, Prepare and Eval, written down step by step as its source does it."""
+"""What a kernel does in Init, Prepare and Eval, written down step by step as its source does it.
+
+Lines are those of revision 90b983c2.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall
+
+WRONG = ("wrong-result", "overrun")
+"""Kinds of hazards that spoil the output, or what lies beside it, and return no error."""
 
 K = "tensorflow/lite/micro/kernels/"
 
@@ -121,6 +128,10 @@ class Preparation:
             raise Refused(f"{K}{place} output != nullptr was not true.", Stage.PREPARE)
         return tensor
 
+    def has(self, defect: TflmDefect) -> bool:
+        """Whether the revision still has a defect."""
+        return defect in self.build.revision.defects
+
     def predictable(self, *images: TfliteTensor) -> None:
         """Stop where a kernel would read sizes that are not there: ranks other than 4, sizes or strides below 1."""
         for tensor in images:
@@ -131,7 +142,7 @@ class Preparation:
                 raise Unpredictable(f"{name} is {self.view.option(name)}; at least 1 is allowed")
 
     def routed(self, call: KernelCall) -> Route:
-        """The route of a call on this build's library."""
+        """The route of a call on this build's library, for its size functions."""
         return route(call, self.build.target)
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
@@ -140,11 +151,11 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
-        found = self.routed(call)
+        found = route(call, self.build.kernels_of(call.entry))
         self.call, self.chain = call, (function, *found.chain)
         if found.chain[:1] == (function,):
             self.chain = found.chain
-        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind == "wrong"]
+        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
         if found.status:
             self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
 

@@ -1,0 +1,135 @@
+"""The planner, lifetimes and the revisions, each by itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS, REGISTERED
+from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import NOT_FOLLOWED
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import operator_code, write
+
+M4 = TflmBuild(parse_target("cortex-m4", "main"))
+SPANS = st.lists(st.tuples(st.integers(1, 300), st.integers(0, 9), st.integers(0, 9)), max_size=20)
+
+
+@settings(deadline=None)
+@given(SPANS)
+def test_buffers_alive_together_never_overlap(spans):
+    buffers = [PlannedBuffer(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(spans)]
+    placed = place(buffers)
+    assert [buffer._replace(offset=-1) for buffer in placed] == buffers
+    for one in placed:
+        assert one.offset % 16 == 0
+        for other in placed:
+            apart = one.end <= other.offset or other.end <= one.offset
+            assert one is other or apart or one.first > other.last or other.first > one.last
+
+
+def test_of_equal_sizes_the_later_is_placed_first():
+    first, second = place([PlannedBuffer(0, 100, 0, 1), PlannedBuffer(1, 100, 1, 1)])
+    assert (first.offset, second.offset) == (112, 0)
+
+
+def test_an_offline_plan_is_kept():
+    fixed, free = place([PlannedBuffer(0, 64, 0, 3, offset=32), PlannedBuffer(1, 32, 0, 3)])
+    assert (fixed.offset, free.offset) == (32, 0)
+
+
+def chain(count):
+    tensors = [tensor(f"t{i}", [1, 8]) for i in range(count + 1)]
+    operators = [{"opcode_index": 0, "inputs": [i], "outputs": [i + 1]} for i in range(count)]
+    subgraph = {"tensors": tensors, "inputs": [0], "outputs": [count], "operators": operators}
+    return {"version": 3, "operator_codes": [operator_code("RELU")], "subgraphs": [subgraph], "buffers": [{}]}
+
+
+def test_a_buffer_lives_from_its_operator_to_its_last_reader():
+    lives = Lifetimes(read_tflite("m.tflite", write(chain(3))), ((0, 1, 64),))
+    assert lives.first == [0, 1, 2, 3, 2]
+    assert lives.last == [1, 2, 3, 3, 2]
+
+
+def test_who_is_alive_in_a_step():
+    arena = interpret(read_tflite("m.tflite", write(chain(3))), M4).arena
+    assert arena is not None
+    assert [buffer.number for buffer in arena.alive(2)] == [1, 2]
+
+
+def branching(depth):
+    """IF in IF: both branches run the next subgraph."""
+    codes = [operator_code("IF"), operator_code("RELU")]
+    subgraphs = []
+    for number in range(depth + 1):
+        options = {"then_subgraph_index": number + 1, "else_subgraph_index": number + 1}
+        branch = {"opcode_index": 0, "inputs": [0], "outputs": [1], "builtin_options": ("IfOptions", options)}
+        leaf = {"opcode_index": 1, "inputs": [0], "outputs": [1]}
+        operators = [branch if number < depth else leaf]
+        tensors = [tensor("a", [1, 8]), tensor("b", [1, 8])]
+        subgraphs.append({"tensors": tensors, "inputs": [0], "outputs": [1], "operators": operators})
+    return {"version": 3, "operator_codes": codes, "subgraphs": subgraphs, "buffers": [{}]}
+
+
+def test_bodies_run_between_the_steps_of_their_operator():
+    lives = Lifetimes(read_tflite("m.tflite", write(branching(1))), ())
+    assert lives.first == [0, 1, 2, 3]
+    assert lives.last == [5, 5, 5, 5]
+
+
+def test_control_flow_that_multiplies_is_bounded():
+    model = read_tflite("m.tflite", write(branching(40)))
+    with pytest.raises(TooManySteps):
+        Lifetimes(model, ())
+    assert "runs more than" in interpret(model, M4).no_arena
+
+
+def test_a_variable_takes_the_tail_and_not_the_head():
+    plain = one_operator("RELU", [tensor("x", [1, 64]), tensor("y", [1, 64])])
+    before = interpret(read_tflite("m.tflite", write(plain)), M4).arena
+    plain["subgraphs"][0]["tensors"].append(tensor("state", [1, 64], is_variable=True))
+    after = interpret(read_tflite("m.tflite", write(plain)), M4).arena
+    assert before is not None
+    assert after is not None
+    assert after.head == before.head
+    assert after.persistent["variable_tensors"] >= 64
+
+
+def test_every_revision_has_its_bytes():
+    assert {revision.layout for revision in REVISIONS} <= set(ARENA) == set(OPERATORS)
+
+
+def test_every_operator_of_the_runtime_is_measured_or_said_not_to_be():
+    for table in OPERATORS.values():
+        assert set(table) == (set(KERNELS) | REGISTERED) - NOT_FOLLOWED
+
+
+@pytest.mark.parametrize("text", ["", "90b983c2", "90B983C2B3", "2026-08", "2026-06-24", "2027-01"])
+def test_the_newest_revision_goes_by_commit_or_date(text):
+    assert reviewed_revision(text) is REVISIONS[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "since"), [("2026-05", "2026-05-27"), ("2026-05-26", "2026-05-21"), ("7ca66d18", "2026-06-01")]
+)
+def test_an_older_revision_goes_by_commit_or_date(text, since):
+    assert reviewed_revision(text).since == since
+
+
+def test_revisions_stand_in_order():
+    days = [revision.since for revision in REVISIONS]
+    assert days == sorted(set(days))
+
+
+@pytest.mark.parametrize("text", ["2025-03", "2026-05-20", "deadbeef"])
+def test_a_revision_that_nobody_reviewed_is_refused(text):
+    with pytest.raises(ValueError, match=r"has not been reviewed; reviewed: d0890bb4 \(since 2026-05-21\)"):
+        reviewed_revision(text)
