@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS, REGISTERED
@@ -16,6 +15,7 @@ from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import NOT_FOLLOWED
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import operator_code, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-from onnxlint_cmsis.runtimes.tflm.arena import Arena
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 
 
@@ -63,7 +63,7 @@ def operator_json(row: TflmOperator) -> OperatorJson:
     }
 
 
-def memory_json(model: TfliteModel, arena: Arena) -> MemoryJson:
+def memory_json(model: TfliteModel, arena: ArenaLayout) -> MemoryJson:
     """A model's arena."""
     names = buffer_names(model, arena)
     steps = max((buffer.last for buffer in arena.plan), default=-1) + 1
@@ -82,7 +82,7 @@ def memory_json(model: TfliteModel, arena: Arena) -> MemoryJson:
     }
 
 
-def buffer_names(model: TfliteModel, arena: Arena) -> list[str]:
+def buffer_names(model: TfliteModel, arena: ArenaLayout) -> list[str]:
     """Name of every buffer by its number: tensors of all subgraphs, then scratch requests."""
     tensors = (tensor for subgraph in model.subgraphs for tensor in subgraph.tensors)
     names = [tensor.name or f"tensor {index}" for index, tensor in enumerate(tensors)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 
 
 class OperatorBytes(NamedTuple):

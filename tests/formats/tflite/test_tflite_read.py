@@ -12,7 +12,7 @@ import pytest
 from onnxlint_cmsis.formats.tflite.read_file import is_tflite, read_tflite
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, OPERATORS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
-from onnxlint_cmsis.graph.model import TensorQuantization
+from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.graph.model_error import ModelError
 from support import paths
 from support.tflite_models import conv_model
@@ -48,7 +48,7 @@ def test_an_axis_is_kept():
     model = conv_model()
     model["subgraphs"][0]["tensors"][1]["quantization"]["quantized_dimension"] = 3
     quantization = read_tflite("m.tflite", write(model)).subgraphs[0].tensors[1].quantization
-    assert isinstance(quantization, TensorQuantization)
+    assert isinstance(quantization, StoredQuantization)
     assert quantization.axis == 3
 
 
