@@ -19,7 +19,7 @@ DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
     "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
-    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that no function of CMSIS-NN computes says "
+    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
