@@ -51,7 +51,7 @@ SCALED = Roles(
 
 
 def _fused(name: str, of: Operator, **differences: object) -> Operator:
-    return alias(name, MICROSOFT, of, **differences)
+    return alias(name, MICROSOFT, of, **{"fold": None, **differences})
 
 
 def _quantized_pair(name: str, of: Operator, **differences: object) -> Operator:
