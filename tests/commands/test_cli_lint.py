@@ -12,6 +12,7 @@ import pytest
 
 from onnxlint_cmsis import __version__, engine
 from onnxlint_cmsis.cli import chosen, main
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import FakeEngine
 
@@ -332,7 +333,7 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     monkeypatch.setattr(
         engine,
         "lint_file",
-        lambda path, settings, _data: seen.append(settings) or engine.FileReport(path, (), True, (), {}),
+        lambda path, settings, _data: seen.append(settings) or FileResult(path, (), settings.fail_on),
     )
     lint(
         capsys,
