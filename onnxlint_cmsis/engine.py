@@ -68,7 +68,7 @@ def _result(
 def _problem(kind: str, message: str, location: Location) -> Finding:
     """The finding on a problem of a file, made by the rule that claims its kind."""
     from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
     return next(check_of_kind(kind).findings(FileProblem(message, location)))
 
@@ -119,8 +119,8 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
 
 def _size_codes() -> tuple[str, ...]:
     """Codes of the rules on sizes."""
-    from onnxlint_cmsis.checks.registry import checks_of
     from onnxlint_cmsis.checks.rule import RuleScope
+    from onnxlint_cmsis.checks.rule_registry import checks_of
 
     return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
 

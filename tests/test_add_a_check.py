@@ -71,7 +71,7 @@ def test_a_check_is_one_file_and_one_line(tmp_path: Path) -> None:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     checks = tmp_path / "onnxlint_cmsis" / "checks"
     (checks / "rules" / "odd_channels.py").write_text(CHECK, encoding="utf-8")
-    registry = checks / "registry.py"
+    registry = checks / "rule_registry.py"
     line = '    "depthwise_s16_fast",\n'
     before = registry.read_text(encoding="utf-8")
     assert before.count(line) == 1

@@ -202,8 +202,8 @@ def test_no_rule_code_is_written_outside_the_file_of_its_rule() -> None:
 
 
 def test_a_file_of_a_rule_knows_no_other_code_but_its_own() -> None:
-    from onnxlint_cmsis.checks.registry import MODULES as NAMES
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import MODULES as NAMES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     files = {path.stem: path for path in (PACKAGE / "checks" / "rules").glob("[!_]*.py")}
     assert files.keys() == set(NAMES)

@@ -10,7 +10,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from onnxlint_cmsis.checks.registry import RULES
+from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.layers import layers_table

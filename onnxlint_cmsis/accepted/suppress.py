@@ -85,14 +85,14 @@ def concerns(entry: Suppression, codes_: Sequence[str]) -> bool:
 def unused_finding(message: str, where: Location) -> Finding:
     """A finding of the rule unused-suppression with the text and place given."""
     from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
     return next(check_of_kind(UNUSED).findings(FileProblem(message, where)))
 
 
 def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
     """True where the entry's pattern matches the file and its rules run on it."""
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     return (entry.path is None or entry.path.matches(path)) and any(
         codes.enabled(row.code, settings, path) for row in RULES if row.code.startswith(entry.rule)

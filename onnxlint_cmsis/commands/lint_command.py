@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.discover import STDIN, discover
-from onnxlint_cmsis.commands.options import PROGRAM, Parser, add_keys, configuration
+from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.work import Job, lint_all
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
@@ -60,9 +60,9 @@ def run(argv: list[str]) -> int:
     return _report(args, _lint(args, jobs), leading)
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = Parser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
+    parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add(

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
-from onnxlint_cmsis.checks.registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.cmsis_nn.route import Route

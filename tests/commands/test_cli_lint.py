@@ -383,7 +383,7 @@ def test_rule_explains_and_lists(capsys):
     assert code == 0
     assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     assert rules["version"] == 1
     assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in RULES]

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from onnxlint_cmsis.checks.registry import RULES, check_of_kind
+from onnxlint_cmsis.checks.rule_registry import RULES, check_of_kind
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.reporters import links, render
 from onnxlint_cmsis.results.file_result import FileResult
