@@ -16,12 +16,11 @@ from dataclasses import replace
 from itertools import chain
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.rules import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
-from onnxlint_cmsis.lower.verdict import QUANTIZATION, Cause
+from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 3
@@ -35,28 +34,26 @@ RULE = Rule(
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8, 8] x) => (float[N, C, D, H, W] y) <float[4, 4, 1, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
     good=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
+    kinds=(
+        Cause.NO_FUNCTION.value,
+        Cause.RANK.value,
+        Cause.ATTRIBUTE.value,
+        Cause.AXIS.value,
+        Cause.BROADCAST.value,
+        Cause.OPERAND_CONSTANT.value,
+        Cause.OPERAND_COMPUTED.value,
+    ),
 )
+"""Causes that quantization does not decide; other rules claim the others."""
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
@@ -65,22 +62,22 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 
 def _missing(subject: ModelSubject) -> Iterator[Statement]:
-    """Layers whose entry point the release lacks, or has without what they need; groups are told as wrong results."""
+    """Layers whose entry point the release lacks, or has without what they need."""
     records = {record.node.index: record for record in subject.lowered.records}
     for layer in subject.layers():
         refusal = on_release(records[layer.layer.node.index], layer.route, layer.target.release)
-        told = fully_connected_per_channel.concerns(layer) or (refusal and refusal.cause is Cause.GROUPS)
-        if refusal and not told:
+        if refusal and refusal.cause in RULE.kinds:
             said = layer.say(f"no kernel: {refusal.reason}.")
-            level = Level.WARNING if refusal.cause in QUANTIZATION else Level.NOTE
             facts = {**said.properties, "verdict": refusal.verdict.value, "cause": refusal.cause.value}
-            yield replace(said, level=level, sources=layer.entry_sources(), properties=facts)
+            yield replace(said, level=Level.NOTE, sources=layer.entry_sources(), properties=facts)
 
 
 def _foreign(subject: ModelSubject) -> Iterator[Statement]:
     """One statement per operator and reason, at its first node; it holds for every target."""
     groups: dict[tuple[str, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
+        if record.cause not in RULE.kinds:
+            continue
         groups.setdefault((record.node.domain, record.node.op_type, record.reason), []).append(record)
     for same in groups.values():
         yield _statement(subject.model.graph.path, same)
