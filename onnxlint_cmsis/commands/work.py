@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.results.fix_result import FixResult
@@ -72,27 +73,32 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
         yield from map(lint_one, jobs)
 
 
-def lint_one(job: Job) -> Linted:
-    """Lint one file; an exception becomes the result's `error`."""
+def lint_one(job: Job, model: ModelAnalysis | None = None) -> Linted:
+    """Lint one file, whose analysis may be at hand; an exception becomes the result's `error`."""
     from onnxlint_cmsis import engine
 
     try:
-        report = engine.lint_file(job.path, job.settings, job.data)
+        report = engine.lint_file(job.path, job.settings, job.data, model)
     except Exception as error:
         return _failed(job, error)
     return Linted(job, report.findings, report.readable, report.notes, report.statistics, skipped=report.skipped)
 
 
 def fix_one(job: Job) -> Linted:
-    """Fix one file; no result where it is no model, which linting explains. An exception becomes the `error`."""
+    """Fix one file, and lint it where that is asked for; no `fix` where it is no model, which linting explains.
+
+    An exception becomes the `error`.
+    """
     from onnxlint_cmsis import engine
     from onnxlint_cmsis.fixers.fix_file import fix_file
 
     try:
-        fixed = fix_file(job.path, job.settings, write=job.fix != "diff")
-        if fixed is None or job.fix == "fix":
-            return Linted(job, fix=fixed)
-        notes = engine.assumptions(job.path, job.settings)
+        fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")
+        if fixed is None:
+            return Linted(job)
+        if job.fix == "fix":
+            return lint_one(job, model)._replace(fix=fixed)
+        notes = engine.assumptions(job.path, job.settings, model)
     except Exception as error:
         return _failed(job, error)
     if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
@@ -136,8 +142,9 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
                 _give(tasks, workers, busy)
                 for worker in ready(busy):
                     task = busy.pop(worker)
-                    linted = _outcome(task, worker.take())
-                    if task.fixes and _to_lint(linted):
+                    answer = worker.take()
+                    linted = _outcome(task, answer)
+                    if task.fixes and _to_lint(linted, answer):
                         tasks.appendleft(task._replace(fixed=linted))
                     else:
                         finished[task.number] = linted
@@ -152,9 +159,10 @@ def _give(tasks: deque[_Task], workers: list[Worker], busy: dict[Worker, _Task])
             worker.give(fix_one if task.fixes else lint_one, task.job)
 
 
-def _to_lint(fixed: Linted) -> bool:
-    """Whether a file that went through fixing is to be linted as well."""
-    return not fixed.error and (fixed.job.fix == "fix" or fixed.fix is None)
+def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
+    """Whether a file that went through fixing has still to be linted."""
+    ended = answer is not fixed
+    return not fixed.error and (fixed.fix is None or (ended and fixed.job.fix == "fix"))
 
 
 def _outcome(task: _Task, answer: Linted | Ended) -> Linted:
