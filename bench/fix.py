@@ -45,7 +45,7 @@ def main(runs: int) -> None:
             for _ in range(runs):
                 path.write_bytes(data)
                 results.append(measure([*_command(policy), str(path)]))
-            seconds, memory = statistics.median(s for s, _ in results), max(kilobytes for _, kilobytes in results)
+            seconds, memory = statistics.median(run[0] for run in results), max(run[2] for run in results)
             changed = "changed" if path.read_bytes() != data else "left as it is"
             title = f"{name}, {len(data) / 1e6:.1f} MB, --fix --fix-policy {policy}"
             print(f"{title}: {seconds:.1f} s, peak {memory // 1024} MB, {changed}")
