@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from firmware_check.errors import FirmwareError
-from firmware_check.operator_format import expand, is_operator_format, lowered_as_given, named_as_given
+from firmware_check.operator_format import expand, is_operator_format, named_as_given
 from firmware_check.operators import refuse_unknown
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
@@ -26,7 +26,7 @@ Shapes = Mapping[str, tuple[int | None, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class OpenedModel:
     """A quantized model, read for the firmware and for ONNX Runtime."""
 
     path: str
@@ -55,7 +55,7 @@ class Options:
     """Sets of inputs that a whole model is run on."""
 
 
-def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
+def open_model(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
     if path == STDIN:
         raise FirmwareError("a model is read from a file, not from standard input")
@@ -67,7 +67,7 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> M
         raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
-def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
+def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
@@ -77,17 +77,15 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
         source = str(quantize(path, graph, options.calibration, options.seed, folder))
         graph = _load(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
-    return Model(path, quantized, graph, program, Reference(source, path, graph))
+    return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:
     """The layers; those of a model in QOperator format from its QDQ form, written into `folder`."""
     if folder is None:
         return read_program(path, graph, library)
-    expanded = expand(path, folder)
-    real = _load(str(expanded.path), options)
-    lowered = lowered_as_given(graph, real, expanded.made_for)
-    return named_as_given(read_program(str(expanded.path), real, library, lowered), graph)
+    expanded = str(expand(path, folder))
+    return named_as_given(read_program(expanded, _load(expanded, options), library), graph)
 
 
 def _load(path: str, options: Options) -> Graph:

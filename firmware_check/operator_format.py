@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,16 +11,14 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.lower import Lowered, LoweredLayer, lower
-
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program
-    from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.graph.model import Graph
 
 Nodes = list[onnx.NodeProto]
 
 
-class Row(NamedTuple):
+class OperatorFormat(NamedTuple):
     """One operator on integers; an operand is a tensor with scale and zero-point behind it."""
 
     op_type: str
@@ -37,32 +35,22 @@ class Row(NamedTuple):
 
 _MS = "com.microsoft"
 
-ROWS: dict[tuple[str, str], Row] = {
-    ("", "QLinearConv"): Row("Conv", (0, 3), 6, 8),
-    ("", "QLinearMatMul"): Row("MatMul", (0, 3), 6),
-    (_MS, "QGemm"): Row("Gemm", (0, 3), 7, 6),
-    (_MS, "QLinearAdd"): Row("Add", (0, 3), 6),
-    (_MS, "QLinearMul"): Row("Mul", (0, 3), 6),
-    (_MS, "QLinearAveragePool"): Row("AveragePool", (0,), 3),
-    (_MS, "QLinearGlobalAveragePool"): Row("GlobalAveragePool", (0,), 3),
-    (_MS, "QLinearSigmoid"): Row("Sigmoid", (0,), 3),
-    (_MS, "QLinearLeakyRelu"): Row("LeakyRelu", (0,), 3),
-    (_MS, "QLinearSoftmax"): Row("Softmax", (0,), 3),
-    (_MS, "QLinearConcat"): Row("Concat", (2,), 0, more=3),
+ROWS: dict[tuple[str, str], OperatorFormat] = {
+    ("", "QLinearConv"): OperatorFormat("Conv", (0, 3), 6, 8),
+    ("", "QLinearMatMul"): OperatorFormat("MatMul", (0, 3), 6),
+    (_MS, "QGemm"): OperatorFormat("Gemm", (0, 3), 7, 6),
+    (_MS, "QLinearAdd"): OperatorFormat("Add", (0, 3), 6),
+    (_MS, "QLinearMul"): OperatorFormat("Mul", (0, 3), 6),
+    (_MS, "QLinearAveragePool"): OperatorFormat("AveragePool", (0,), 3),
+    (_MS, "QLinearGlobalAveragePool"): OperatorFormat("GlobalAveragePool", (0,), 3),
+    (_MS, "QLinearSigmoid"): OperatorFormat("Sigmoid", (0,), 3),
+    (_MS, "QLinearLeakyRelu"): OperatorFormat("LeakyRelu", (0,), 3),
+    (_MS, "QLinearSoftmax"): OperatorFormat("Softmax", (0,), 3),
+    (_MS, "QLinearConcat"): OperatorFormat("Concat", (2,), 0, more=3),
 }
 """Every operator that is read in this way."""
 
 _SOFTMAX_OF_ONE_AXIS = 13
-
-
-@dataclass(frozen=True)
-class Expanded:
-    """A model in QDQ format."""
-
-    path: Path
-    """File."""
-    made_for: dict[str, str] = field(default_factory=dict)
-    """Output of an operator on real numbers to the output of the operator on integers that it stands for."""
 
 
 def is_operator_format(model: onnx.ModelProto) -> bool:
@@ -70,13 +58,12 @@ def is_operator_format(model: onnx.ModelProto) -> bool:
     return any((node.domain, node.op_type) in ROWS for node in model.graph.node)
 
 
-def expand(path: str, folder: Path) -> Expanded:
+def expand(path: str, folder: Path) -> Path:
     """Write the QDQ form of a model into `folder`; tensors of integers keep their names."""
     model = onnx.load(path)
     opset = next((each.version for each in model.opset_import if each.domain == ""), 1)
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     nodes: Nodes = []
-    made_for: dict[str, str] = {}
     for number, node in enumerate(model.graph.node):
         row = ROWS.get((node.domain, node.op_type))
         one = _Expansion(node, row, number, constants) if row else None
@@ -85,27 +72,11 @@ def expand(path: str, folder: Path) -> Expanded:
             continue
         nodes += one.nodes()
         model.graph.initializer.extend(one.made)
-        made_for[one.result] = node.output[0]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     target = folder / "qdq.onnx"
     onnx.save(model, target)
-    return Expanded(target, made_for)
-
-
-def lowered_as_given(graph: Graph, real: Graph, made_for: dict[str, str]) -> Lowered:
-    """What the linter makes of the file's own operators, told of the nodes of its QDQ form `real`."""
-    outputs = {given: made for made, given in made_for.items()}
-
-    def here(node: Node) -> Node:
-        return real.producers[outputs.get(node.outputs[0], node.outputs[0])]
-
-    return Lowered(tuple(_moved(record, here(record.node)) for record in lower(graph).records))
-
-
-def _moved(record: LoweredLayer, node: Node) -> LoweredLayer:
-    layer = replace(record.layer, node=node) if record.layer else None
-    return replace(record, node=node, layer=layer)
+    return target
 
 
 def named_as_given(program: Program, graph: Graph) -> Program:
@@ -125,7 +96,7 @@ def _plain(node: onnx.NodeProto, opset: int) -> bool:
 class _Expansion:
     """One operator on integers in the making."""
 
-    def __init__(self, node: onnx.NodeProto, row: Row, number: int, constants: dict[str, Elements]) -> None:
+    def __init__(self, node: onnx.NodeProto, row: OperatorFormat, number: int, constants: dict[str, Elements]) -> None:
         self._node = node
         self._row = row
         self._label = node.name or f"{node.op_type}#{number}"

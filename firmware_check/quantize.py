@@ -28,6 +28,8 @@ _IR_VERSION = 4
 """First one in which a constant need not be an input."""
 _SOFTMAX = (np.float32(1 / 256), np.int8(-128))
 """Scale and zero-point that arm_softmax_s8 gives its output."""
+_LEFT_ALONE = ["Pad_Fusion"]
+"""Optimizations of ONNX Runtime that are the linter's to decide: which Pad a convolution takes over."""
 _RANDOM_SAMPLES = 16
 _LOADING = re.compile(r"Load model from \S+ failed:\s*")
 _QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "ConvInteger", "MatMulInteger")
@@ -84,7 +86,7 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(fused)
     options.log_severity_level = 4
-    ort.InferenceSession(str(fixed), options, providers=["CPUExecutionProvider"])
+    ort.InferenceSession(str(fixed), options, providers=["CPUExecutionProvider"], disabled_optimizers=_LEFT_ALONE)
     inferred = onnx.shape_inference.infer_shapes(onnx.load(fused))
     onnx.save(inferred, fused)
     return fused

@@ -12,15 +12,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from firmware_check.operator_format import ROWS  # noqa: E402
-from firmware_check.reading.forms import FORMS, Form  # noqa: E402
+from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
 from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
-from onnxlint_cmsis.checks.registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
+from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
+from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
 from report_page import report_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in RULES}
@@ -116,7 +117,7 @@ They are read as the operator on real numbers that they compute, between the sam
 
 def firmware_page() -> str:
     """The page of what firmware_check runs."""
-    forms = "".join(f"| {name} | {_functions(form)} | {_plain(form)} |\n" for name, form in FORMS.items())
+    forms = "".join(f"| {name} | {_functions(form)} | {_plain(name, form)} |\n" for name, form in FORMS.items())
     operators: dict[tuple[str, str], list[str]] = {}
     for (_, name), row in OPERATORS.items():
         operators.setdefault((" or ".join(row.forms), row.limits), []).append(name)
@@ -128,16 +129,17 @@ def firmware_page() -> str:
     return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
 
 
-def _functions(form: Form) -> str:
+def _functions(form: LayerForm) -> str:
     names = (f"`{each.name}`{'' if each.since == '4.0.0' else f' ({each.since})'}" for each in form.functions)
     return ", ".join(names) or "none"
 
 
-def _plain(form: Form) -> str:
+def _plain(name: str, form: LayerForm) -> str:
     """When plain C computes a form, and for which activations."""
     if not form.plain:
         return "never"
-    types = "" if form.plain_types == ("s8",) else f", for {' and '.join(form.plain_types)}"
+    plain_types = PLAIN_TYPES[form.code or name]
+    types = "" if plain_types == ("s8",) else f", for {' and '.join(plain_types)}"
     if not form.functions:
         return f"always{types}"
     return "; ".join(filter(None, (form.apart, f"where the copy has no function{types}")))

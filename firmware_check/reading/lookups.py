@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.program import Array, Elements, Step
-from firmware_check.reading.sink import sink_of
+from firmware_check.reading.result import result_of
 from firmware_check.reading.unsupported import Unsupported
 
 if TYPE_CHECKING:
-    from firmware_check.program import Quantization, Value
-    from firmware_check.reading.read import Builder
-    from firmware_check.reading.sink import Sink
+    from firmware_check.program import Quantization
+    from firmware_check.reading.result import LayerResult
+    from firmware_check.reading.workspace import Workspace
     from onnxlint_cmsis.graph.model import Node
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 Curve = Callable[[Elements, "Node"], Elements]
 
@@ -70,56 +71,39 @@ ARITHMETIC: dict[tuple[str, str], Callable[[Elements, Elements], Elements]] = {
 """Operators that are a function of one activation where their other operand is one constant."""
 
 
-def build_curve(builder: Builder, node: Node) -> None:
-    """A function of real numbers."""
-    curve = CURVES[node.domain, node.op_type]
-    _build(builder, node, builder.known(node.inputs[0]), lambda real: curve(real, node))
-
-
-def build_arithmetic(builder: Builder, node: Node) -> None:
-    """An operator with one constant, on either side."""
-    constants = [builder.constants.fixed(name) for name in node.inputs]
-    if sum(constants) != 1:
-        raise Unsupported(f"{node.op_type} of two activations has no form in this firmware")
-    number = builder.constants.real(node.inputs[constants.index(True)])
-    if number.size != 1:
-        raise Unsupported(f"its constant has {number.size} values; {node.op_type} with one is supported")
-    operator, constant = ARITHMETIC[node.domain, node.op_type], number.reshape(-1)[0]
-    first = constants[0]
-    source = builder.known(node.inputs[int(first)])
-    _build(builder, node, source, lambda real: operator(constant, real) if first else operator(real, constant))
-
-
-def one_number(builder: Builder, node: Node) -> bool:
-    """Whether one operand is a single constant."""
-    fixed = [name for name in node.inputs if builder.constants.fixed(name)]
-    return len(fixed) == 1 and builder.constants.real(fixed[0]).size == 1
-
-
-def _build(builder: Builder, node: Node, source: Value, function: Callable[[Elements], Elements]) -> None:
-    sink = sink_of(builder, node)
-    if source.quantization.bits != 8 or sink.quantization.bits != 8:
-        raise Unsupported("tables here are for int8 alone")
-    shape = builder.shape(node.outputs[0])
+def build_lookup(space: Workspace, record: LoweredLayer, reason: str) -> None:
+    """A function of one activation: a curve, or an operator with one constant, on either side."""
+    node = record.node
+    curve = CURVES.get((node.domain, node.op_type))
+    place, function = (0, lambda real: curve(real, node)) if curve else _arithmetic(space, node)
+    source, result = space.known(node.inputs[place]), result_of(space, record)
+    shape = space.shape(node.outputs[0])
     if shape != source.shape:
         raise Unsupported(f"its constant makes {shape} of {source.shape}")
-    output = builder.beside(source, sink.tensor, sink.quantization)
-    table = Array("table", "int8_t", table_of(function, source.quantization, sink))
-    builder.add(
+    output = space.beside(source, result.tensor, result.quantization)
+    table = Array("table", "int8_t", table_of(function, source.quantization, result))
+    space.add(
         Step(
-            node.label, node.op_type, "lookup", (source,), output, None, "", (table,),
-            reason="CMSIS-NN has no function for it; a table of 256 integers gives it", in_place=True,
+            node.label, node.op_type, "lookup", (source,), output, None, "", (table,), reason=reason, in_place=True
         )
     )  # fmt: skip
 
 
-def table_of(function: Callable[[Elements], Elements], source: Quantization, sink: Sink) -> Elements:
+def _arithmetic(space: Workspace, node: Node) -> tuple[int, Callable[[Elements], Elements]]:
+    """Position of the activation, and the function of it."""
+    constant = next(place for place, name in enumerate(node.inputs) if space.stored.fixed(name))
+    number = space.stored.real(node.inputs[constant]).reshape(-1)[0]
+    operator = ARITHMETIC[node.domain, node.op_type]
+    return 1 - constant, lambda real: operator(real, number) if constant else operator(number, real)
+
+
+def table_of(function: Callable[[Elements], Elements], source: Quantization, result: LayerResult) -> Elements:
     """Output integers for the input's: 0 to 127, then -128 to -1, as an unsigned byte counts them."""
     integers = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
-    q = sink.quantization
+    q = result.quantization
     with np.errstate(all="ignore"):
         real = function((integers - source.zero_point) * source.scale)
         steps = np.rint(real / q.scale) + q.zero_point
     if np.isnan(steps).any():
         raise Unsupported("it gives no number for some of its inputs")
-    return np.asarray(np.clip(steps, *sink.limits), np.int8)
+    return np.asarray(np.clip(steps, *result.limits), np.int8)

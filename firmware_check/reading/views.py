@@ -15,6 +15,22 @@ def channels_last(rank: int) -> tuple[int, ...]:
     return (0, *range(2, rank), 1) if rank > 2 else tuple(range(rank))
 
 
+Places = list[tuple[int, int]]
+"""For each loop from the outermost, how often it runs and how many elements it goes on in the source."""
+
+
+def strides_of(value: Value) -> dict[int, int]:
+    """Elements from one index of each ONNX axis to the next."""
+    sizes = [value.shape[axis] for axis in value.order]
+    return {axis: prod(sizes[place + 1 :]) for place, axis in enumerate(value.order)}
+
+
+def moved_places(value: Value, order: tuple[int, ...]) -> Places:
+    """The copy that brings a value into another memory order."""
+    strides = strides_of(value)
+    return [(value.shape[axis], strides[axis]) for axis in order]
+
+
 def same_memory(shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     """Whether two orders of a shape lay its elements out alike; axes of size 1 have no place."""
     return [axis for axis in one if shape[axis] != 1] == [axis for axis in other if shape[axis] != 1]

@@ -14,15 +14,13 @@ from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.proof.check_constants import disproved
 from onnxlint_cmsis.proof.element_map import element_map
+from onnxlint_cmsis.proof.prover import Prover, Spot
 from onnxlint_cmsis.proof.subgraph_classes import branches_of
-from onnxlint_cmsis.proof.verify import prove
 from onnxlint_cmsis.results.proof_result import Proof
 from onnxlint_cmsis.rewrite.model_bytes import resized
 
 MAX_ROUNDS = 8
 """Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
-INPUTS = 16
-"""Inputs that the proof tries."""
 
 
 class Attempt(NamedTuple):
@@ -46,6 +44,8 @@ class Attempt(NamedTuple):
     """Whether what was proven is not what was promised."""
     blamed: Mapping[ClassName, str] = {}
     """Classes that the trouble comes from, with the reason; empty where that is not known."""
+    spot: Spot | None = None
+    """How to see that the new model differs; None where it does not, or computes nothing."""
 
 
 class _ClassesError(Exception):
@@ -56,7 +56,12 @@ class _ClassesError(Exception):
         self.classes = classes
 
 
-def attempt(start: Snapshot) -> Attempt:
+def prover_of(start: Snapshot) -> Prover:
+    """What proves fixes of a model."""
+    return Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
+
+
+def attempt(start: Snapshot, prover: Prover) -> Attempt:
     """Work out a fix and prove it."""
     first = _surveyed(start)
     try:
@@ -65,33 +70,24 @@ def attempt(start: Snapshot) -> Attempt:
         return Attempt(start, first, start, trouble=f"it cannot be changed: {error}", blamed=error.classes)
     if end is start:
         return Attempt(start, first, start, unpadded=unpadded)
-    return _proven(Attempt(start, first, end, added, unpadded))
+    return _proven(Attempt(start, first, end, added, unpadded), prover)
 
 
-def _proven(made: Attempt) -> Attempt:
+def _proven(made: Attempt, prover: Prover) -> Attempt:
     """The attempt with its proof."""
     start, end = made.start, made.end
     within = {group.id: branches_of(start.graph, group) for group, _ in model_changes.resized(start, end)}
     branches = frozenset().union(*within.values())
-    shapes, beside = start.request.analysis.input_shapes, Path(start.path)
-    proof = prove(
-        start.data,
-        end.data,
-        inputs=INPUTS,
-        input_shapes=shapes,
-        beside=beside,
-        same=element_map(start.graph, end.steps()),
-        branches=branches,
-    )
+    same = element_map(start.graph, end.steps())
+    proof, spot = prover.prove(end.data, same=same, branches=branches)
     if proof.equal:
         worse = model_changes.worse(start, end, made.first)
         return made._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
     classes = start.dimensions.classes
     blamed = [classes[leaf] for leaf, inside in within.items() if inside & {*proof.unreached}]
-    return made._replace(
-        proof=proof, trouble=trouble, blamed=dict.fromkeys((name_of(start, group) for group in blamed), trouble)
-    )
+    names = dict.fromkeys((name_of(start, group) for group in blamed), trouble)
+    return made._replace(proof=proof, trouble=trouble, blamed=names, spot=spot)
 
 
 def _worked_out(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.quantization import TensorQuantization
+from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.types import KernelCall
 
@@ -26,13 +26,15 @@ class LoweredLayer:
     """Why it is not CMSIS-NN, for programs; None where it is."""
     reason: str = ""
     """The same as a clause for people."""
+    code: str = ""
+    """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
     layer: Layer | None = None
     """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
     epilogue: Epilogue | None = None
     """What follows it up to the tensor that its kernel writes; None where nothing computes it."""
-    inputs: tuple[TensorQuantization | None, ...] = ()
+    inputs: tuple[AffineQuantization | None, ...] = ()
     """Quantization of its activations; none in a float model."""
-    weights: TensorQuantization | None = None
+    weights: AffineQuantization | None = None
     """Quantization of its weights; None without weights and in a float model."""
 
     @property
@@ -41,7 +43,7 @@ class LoweredLayer:
         return self.layer.call if self.layer and self.verdict is Verdict.CMSIS_NN else None
 
     @property
-    def output(self) -> TensorQuantization | None:
+    def output(self) -> AffineQuantization | None:
         """Quantization of its result; None in a float model."""
         return self.epilogue.quantization if self.epilogue else None
 
@@ -108,4 +110,4 @@ def decided(record: LoweredLayer, decision: Decision | None) -> LoweredLayer:
     """The record with a decision against CMSIS-NN, where there is one."""
     if decision is None:
         return record
-    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason)
+    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason, code=decision.code)

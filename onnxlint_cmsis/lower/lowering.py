@@ -105,7 +105,7 @@ class _Lowering:
             found = self._lowered(node)
             if found is not None:
                 record = self._record(node, found)
-                if record.epilogue and record.verdict is not Verdict.REFUSED:
+                if record.epilogue:
                     self._absorbed.update(each.index for each in record.epilogue.absorbed)
                 yield record
 
@@ -126,7 +126,7 @@ class _Lowering:
 
     def _record(self, node: Node, found: Layer | Decision) -> LoweredLayer:
         if isinstance(found, Decision):
-            record = LoweredLayer(node, found.verdict, found.cause, found.reason)
+            record = LoweredLayer(node, found.verdict, found.cause, found.reason, found.code)
             return self._in_integers(record) if found.verdict is Verdict.PLAIN and self._quantized else record
         record = LoweredLayer(node, Verdict.CMSIS_NN, layer=found)
         if self._quantized:

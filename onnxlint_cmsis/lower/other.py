@@ -27,18 +27,23 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
-    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
-    axis = node.int("axis", 1 if flattening else -1) % max(len(shape), 1)
-    axes = set(range(axis, len(shape))) if flattening else {axis}
+    axes = set(softmax_axes(node, len(shape)))
     image = is_image(graph, node.inputs[0]) if len(shape) > 2 else False
     orders = [(0, *range(2, len(shape)), 1)] if image is not False else []
     orders += [tuple(range(len(shape)))] if not image else []
     if not any(_rows(shape, axes, order) for order in orders):
         stored = "as stored (NHWC)" if image else "in memory"
-        text = f"it runs over axis {axis}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+        text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
         kind, _ = activation_type(graph, node.inputs[0], assume)
         return in_plain_code(kind, "softmax", Cause.AXIS, text)
     return _plain("softmax", graph, node, assume)
+
+
+def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
+    """Axes that a Softmax runs over: its axis, below opset 13 with all that follow."""
+    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
+    axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
+    return tuple(range(axis, rank)) if flattening else (axis,)
 
 
 def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
@@ -82,10 +87,10 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     moved = [axis for axis in order if axis < len(shape) and shape[axis] != 1]
     if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
     too_many = _too_many_axes(graph, node, "arm_transpose_s8")
     if too_many:
-        return too_many
-    kind, assumed = activation_type(graph, node.inputs[0], assume)
+        return in_plain_code(kind, "transpose", too_many.cause, too_many.reason)
     call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, ordered(graph.shape(node.outputs[0])))
     return Layer(node, call, {}, 1, assumed)
 

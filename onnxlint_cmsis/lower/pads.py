@@ -16,7 +16,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
+from onnxlint_cmsis.lower.quantization import activation_type, is_quantize, of_input, weights_behind
 from onnxlint_cmsis.lower.spatial import Folded
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
@@ -191,11 +191,16 @@ def _constant_ints(graph: Graph, node: Node, position: int) -> tuple[int, ...]:
 
 
 def _fills_zero(graph: Graph, node: Node) -> bool:
-    """Real zero: 0 in a float tensor. An integer tensor's zero-point is not known here, so it is not folded."""
+    """Real zero: 0 in a float tensor, or the zero-point of a constant behind DequantizeLinear.
+
+    An integer tensor's zero-point is not known here, so it is not folded.
+    """
     if graph.elem_type(node.inputs[0]) not in ("float32", "float16", "bfloat16", "float64"):
         return False
-    if len(node.inputs) > 2 and node.inputs[2]:
-        constant = graph.constants.get(node.inputs[2])
-        values = constant.values() if constant else None
-        return values is not None and all(v == 0 for v in values)
-    return node.attributes.get("value", 0.0) == 0
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return node.attributes.get("value", 0.0) == 0
+    constant = weights_behind(graph, node.inputs[2])
+    values = constant.values() if constant else None
+    stored = of_input(graph, node, 2)
+    zero = (stored.zero_points or (None,))[0] if stored else 0
+    return values is not None and all(value == zero for value in values)

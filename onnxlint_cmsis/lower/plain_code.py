@@ -21,6 +21,7 @@ PLAIN_TYPES: dict[str, tuple[str, ...]] = {
     "requantize": ("s8", "s16"),
     "lookup": ("s8",),
     "move": ("s8", "s16"),
+    "transpose": ("s8", "s16"),
 }
 """Stem of an entry point, or kind of plain code, to the types it is for."""
 
@@ -45,5 +46,5 @@ def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:
     """Plain code where there is any for the type (`s8`, `s16`), else nobody."""
     types = PLAIN_TYPES.get(stem, ())
     if kind in types:
-        return plain(cause, reason)
+        return plain(cause, reason, stem)
     return refused(cause, f"{reason}; the plain code at hand is for s8" if types else reason)

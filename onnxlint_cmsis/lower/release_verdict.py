@@ -17,7 +17,7 @@ FILTER_OFFSET_SINCE = "6.0.0"
 def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decision | None:
     """Why no function of a release computes a node; None where one does. `route` is that of its call, if any."""
     if record.verdict is not Verdict.CMSIS_NN or record.layer is None or route is None:
-        return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason)
+        return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
     stem, _, kind = record.layer.call.entry.rpartition("_")
     if route.reason:
         cause = Cause.WEIGHT_SCALES if record.layer.call.per_channel else Cause.NO_FUNCTION

@@ -37,7 +37,8 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
             return in_plain_code(kind, stem, Cause.SOFTMAX_SCALE, text)
     if ending.clamps and stem not in CLAMPING:
         text = f"a clamp follows before its result is quantized; arm_{stem}_{kind} has none"
-        return in_plain_code(kind, stem, Cause.CLAMP_SCALE, text)
+        clamps = stem == "concatenation"  # the plain code of a concatenation clamps, that of others does not
+        return in_plain_code(kind, stem, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
     return None
 
 

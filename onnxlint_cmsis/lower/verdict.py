@@ -85,11 +85,13 @@ class Decision(NamedTuple):
     """Why, for programs."""
     reason: str
     """Why, as a clause for people; it names no tensor, so that equal reasons are one."""
+    code: str = ""
+    """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
 
 
-def plain(cause: Cause, reason: str) -> Decision:
-    """Plain code computes the node."""
-    return Decision(Verdict.PLAIN, cause, reason)
+def plain(cause: Cause, reason: str, code: str) -> Decision:
+    """Plain code of a kind computes the node."""
+    return Decision(Verdict.PLAIN, cause, reason, code)
 
 
 def refused(cause: Cause, reason: str) -> Decision:

@@ -33,7 +33,7 @@ def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision 
     if node.is_op("Resize", "Upsample"):
         return resize_decision(graph, node, assume)
     if (node.domain, node.op_type) in CURVES:
-        reason = NO_S8_FUNCTION if node.is_op("Sigmoid", "Tanh") else NO_FUNCTION
+        reason = NO_S8_FUNCTION if node.op_type.removeprefix("QLinear") in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
     return refused(Cause.NO_FUNCTION, NO_FUNCTION)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_constant_of_shape
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import control_ties as ties
@@ -21,7 +24,10 @@ def _recurrent(name: str) -> Operator:
 
 
 CONSTANT = _source("Constant", ties.constant, Elements.STORED)
-CONSTANT_OF_SHAPE = _source("ConstantOfShape", ties.constant_of_shape, Elements.REPEATED, Roles(data=(), sizes=(0,)))
+CONSTANT_OF_SHAPE = replace(
+    _source("ConstantOfShape", ties.constant_of_shape, Elements.REPEATED, Roles(data=(), sizes=(0,))),
+    fold=fold_constant_of_shape,
+)
 IF = _source("If", ties.branches, Elements.BODIES)
 SHAPE = _source("Shape", ties.shape, Elements.SIZES)
 

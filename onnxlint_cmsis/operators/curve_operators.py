@@ -6,15 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_cast, fold_identity
 from onnxlint_cmsis.operators.record import OPAQUE, Operator
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
 from onnxlint_cmsis.operators.values import curves as values_of
+from onnxlint_cmsis.operators.values.broadcasts import loose_values
 from onnxlint_cmsis.operators.values.curves import curve_values
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
 from onnxlint_cmsis.operators.values.joins import cast_values, clip_values, same_values
-from onnxlint_cmsis.operators.values.pairs import loose_values
 
 
 def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False, **facets: Any) -> Operator:
@@ -27,9 +28,13 @@ def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False, **facets: An
 ONE = Roles(ones=(0,))
 """A new constant element is 1, since the function is not finite at 0."""
 
-IDENTITY = curve("Identity", elements=Elements.SAME, zero=True, sizes=same_sizes, values=same_values)
+IDENTITY = curve(
+    "Identity", elements=Elements.SAME, zero=True, sizes=same_sizes, values=same_values, fold=fold_identity
+)
 DROPOUT = curve("Dropout", elements=Elements.SAME, zero=True, values=loose_values)
-CAST = curve("Cast", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, sizes=same_sizes, values=cast_values)
+CAST = curve(
+    "Cast", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, sizes=same_sizes, values=cast_values, fold=fold_cast
+)
 CAST_LIKE = curve("CastLike", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, values=cast_values)
 LEAKY_RELU = curve("LeakyRelu", zero=True)
 RELU = curve("Relu", elements=Elements.SELECTED, zero=True)

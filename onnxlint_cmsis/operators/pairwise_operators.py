@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_add, fold_div, fold_mul, fold_sub
 from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
 from onnxlint_cmsis.operators.ties.size_ties import multiplied_sizes
+from onnxlint_cmsis.operators.values.broadcasts import choice_values, mean_values, pair_values, quotient_values
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
-from onnxlint_cmsis.operators.values.pairs import PAIRS, choice_values, mean_values, pair_values, quotient_values
+from onnxlint_cmsis.operators.values.pairs import PAIRS
 from onnxlint_cmsis.operators.values.value_view import ValueRule
 
 TWO = Roles(data=(0, 1))
@@ -48,12 +50,12 @@ def pairwise(
     )
 
 
-ADD = pairwise("Add", risk=Risk.LARGE_OPERAND)
-MUL = pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes)
-DIV = pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR)
+ADD = replace(pairwise("Add", risk=Risk.LARGE_OPERAND), fold=fold_add)
+MUL = replace(pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes), fold=fold_mul)
+DIV = replace(pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR), fold=fold_div)
 MAX = pairwise("Max", MANY, risk=Risk.LARGE_OPERAND)
 MIN = pairwise("Min", MANY, risk=Risk.LARGE_OPERAND)
-SUB = pairwise("Sub", risk=Risk.LARGE_OPERAND)
+SUB = replace(pairwise("Sub", risk=Risk.LARGE_OPERAND), fold=fold_sub)
 WHERE = pairwise("Where", Roles(data=(0, 1, 2)), risk=Risk.LARGE_OPERAND)
 
 PAIRWISE = (

@@ -9,6 +9,7 @@ from typing import Any
 from onnxlint_cmsis.algebra.context import Context, Element
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import FoldRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.values.movements import Movement
 from onnxlint_cmsis.operators.values.value_view import DemandRule, ValueRule
@@ -57,6 +58,8 @@ class Operator:
     """How the elements of each output lie in the first input, where they are nothing but that; values follow."""
     demand: DemandRule | NotFollowed = READS_ALL
     """Which elements of the inputs some elements of the first output need."""
+    fold: FoldRule | None = None
+    """What it makes of known integers; None where that is not worked out."""
     of: Operator | None = None
     """Operator that this one stands for, where it is an alias."""
     epilogue: str = ""

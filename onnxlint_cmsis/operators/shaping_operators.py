@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_reshape, fold_squeeze, fold_transpose, fold_unsqueeze
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import shaping_ties as ties
@@ -18,10 +19,19 @@ def _renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets:
     return replace(made, **facets)
 
 
+TRANSPOSE = _renamed(
+    "Transpose",
+    ties.transpose,
+    Layout.ORDERED,
+    elements=Elements.TRANSPOSED,
+    movement=transpose,
+    fold=fold_transpose,
+)
+
 SHAPING = (
     _renamed("Flatten", ties.flatten),
-    _renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,))),
-    _renamed("Squeeze", ties.squeeze, sizes=same_sizes),
-    _renamed("Transpose", ties.transpose, Layout.ORDERED, elements=Elements.TRANSPOSED, movement=transpose),
-    _renamed("Unsqueeze", ties.unsqueeze, sizes=same_sizes),
+    _renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
+    _renamed("Squeeze", ties.squeeze, sizes=same_sizes, fold=fold_squeeze),
+    TRANSPOSE,
+    _renamed("Unsqueeze", ties.unsqueeze, sizes=same_sizes, fold=fold_unsqueeze),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.integer_folds import fold_concat, fold_gather, fold_slice
 from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import size_ties
@@ -21,6 +24,7 @@ CONCAT = Operator(
     sizes=size_ties.joined_sizes,
     values=concat_values,
     demand=concat_demand,
+    fold=fold_concat,
 )
 PAD = Operator(
     "Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,), values=pad_values, demand=pad_demand
@@ -31,10 +35,14 @@ def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFo
     return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=sizes, movement=movement)
 
 
+GATHER = replace(_piece("Gather", ties.gather, gather, size_ties.gathered_sizes), fold=fold_gather)
+SLICE = replace(_piece("Slice", ties.slice_, slice_, size_ties.sliced_sizes), fold=fold_slice)
+SPLIT = _piece("Split", ties.split, split)
+
 SLICING = (
     CONCAT,
-    _piece("Gather", ties.gather, gather, size_ties.gathered_sizes),
-    _piece("Slice", ties.slice_, slice_, size_ties.sliced_sizes),
-    _piece("Split", ties.split, split),
+    GATHER,
+    SLICE,
+    SPLIT,
     PAD,
 )

@@ -39,6 +39,11 @@ class Spread:
         width = self._high - self._low
         return self.largest / width if width else self.largest and float("inf")
 
+    @property
+    def inexcusable(self) -> bool:
+        """Whether it differs whatever its range is: integers, NaN on one side, another shape."""
+        return self.largest > 0 and (not self._floats or self.largest == float("inf"))
+
     def add(self, old: Any, new: Any) -> None:
         """Take note of the value in one run of each model: an array, or a sequence or map of such."""
         pairs = _pairs(old, new)
@@ -73,24 +78,34 @@ class OutputComparison:
         self._outputs = outputs
         self._spreads = [Spread(unit=name in unit) for name, _ in outputs]
 
-    def add(self, old: Sequence[Any], new: Sequence[Any]) -> None:
-        """Take note of the outputs of one run of each model."""
+    def add(self, old: Sequence[Any], new: Sequence[Any]) -> bool:
+        """Take note of the outputs of one run of each model; True where some output differs more than ever before."""
         self.runs += 1
+        before = [spread.largest for spread in self._spreads]
         for spread, one, other in zip(self._spreads, old, new, strict=True):
             spread.add(one, other)
+        return any(spread.largest > largest for spread, largest in zip(self._spreads, before, strict=True))
+
+    @property
+    def failed(self) -> bool:
+        """Whether some output differs so that no further run can excuse it."""
+        return any(spread.inexcusable for spread in self._spreads)
 
     def differences(self) -> tuple[Difference, ...]:
         """One for each output."""
         pairs = zip(self._outputs, self._spreads, strict=True)
         return tuple(Difference(name, kind, spread.largest, spread.relative) for (name, kind), spread in pairs)
 
-    def reason(self) -> str:
+    @property
+    def differs(self) -> str:
         """The first output that differs too much, empty where none does."""
-        for (name, _), spread in zip(self._outputs, self._spreads, strict=True):
-            fault = spread.fault(TOLERANCE)
-            if fault:
-                return f"output `{name}` {fault}"
-        return ""
+        pairs = zip(self._outputs, self._spreads, strict=True)
+        return next((name for (name, _), spread in pairs if spread.fault(TOLERANCE)), "")
+
+    def reason(self) -> str:
+        """What is wrong with that output; empty where nothing is."""
+        pairs = zip(self._outputs, self._spreads, strict=True)
+        return next((f"output `{name}` {fault}" for (name, _), one in pairs if (fault := one.fault(TOLERANCE))), "")
 
 
 def unit_outputs(model: ModelProto) -> frozenset[str]:

@@ -34,41 +34,49 @@ class Inner(NamedTuple):
     """The first tensor that differs, as a clause; empty where none does."""
     tensors: int
     """Tensors that were compared."""
+    differs: str
+    """Name of that tensor."""
 
 
-def compare_inner(  # noqa: PLR0913
-    old: ModelProto, new: ModelProto, same: ElementMap, level: Optimization, feeds: Iterable[Feed], *, steps: int
-) -> Inner:
-    """Compare the tensors of a element_map that both models make. Raises RuntimeRefusalError.
+class InnerTensors:
+    """The tensors of an element map that both models make, in the order in which the first one makes them."""
 
-    Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round what
-    lies between two integers the other way.
-    """
-    names = [name for name in same if name in _made(old) & _made(new)]
-    if not names:
-        return Inner("", 0)
-    sessions = RuntimeSession(with_outputs(old, names), level), RuntimeSession(with_outputs(new, names), level)
-    spreads: dict[str, Spread] = {}
-    for feed in feeds:
-        for first in range(0, len(names), TOGETHER):
-            chosen = names[first : first + TOGETHER]
-            for name, one, other in _values(sessions, feed, chosen, same):
-                spreads.setdefault(name, Spread()).add(one, other)
-    faults = ((name, spread.fault(TOLERANCE, steps)) for name, spread in spreads.items())
-    reason = next((f"inner tensor `{name}` {fault}" for name, fault in faults if fault), "")
-    return Inner(reason, len(spreads))
+    def __init__(self, old: ModelProto, new: ModelProto, same: ElementMap, level: Optimization) -> None:
+        """Raises RuntimeRefusalError."""
+        made = _made(new)
+        self.names = [name for name in _made(old) if name in same and name in made]
+        self._same, self._sessions = same, []
+        if self.names:
+            self._sessions = [RuntimeSession(with_outputs(model, self.names), level) for model in (old, new)]
+
+    def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
+        """Hold the tensors of both models against each other. Raises RuntimeRefusalError.
+
+        Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round
+        what lies between two integers the other way.
+        """
+        spreads = self._spreads(feeds)
+        faults = {name: spread.fault(TOLERANCE, steps) for name, spread in spreads.items()}
+        differs = next((name for name, fault in faults.items() if fault), "")
+        reason = f"inner tensor `{differs}` {faults[differs]}" if differs else ""
+        return Inner(reason, len(spreads), differs)
+
+    def _spreads(self, feeds: Iterable[Feed]) -> dict[str, Spread]:
+        spreads: dict[str, Spread] = {}
+        for feed in feeds if self.names else ():
+            for first in range(0, len(self.names), TOGETHER):
+                for name, one, other in self._values(feed, self.names[first : first + TOGETHER]):
+                    spreads.setdefault(name, Spread()).add(one, other)
+        return spreads
+
+    def _values(self, feed: Feed, names: Sequence[str]) -> Iterator[tuple[str, Array, Array]]:
+        """What both models have of each tensor."""
+        old, new = (session.run(feed, names) for session in self._sessions)
+        for name, one, other in zip(names, old, new, strict=True):
+            pair = aligned(one, other, self._same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None
+            if pair is not None:
+                yield name, *pair
 
 
-def _made(model: ModelProto) -> set[str]:
-    return {name for node in model.graph.node for name in node.output if name}
-
-
-def _values(
-    sessions: tuple[RuntimeSession, RuntimeSession], feed: Feed, names: Sequence[str], same: ElementMap
-) -> Iterator[tuple[str, Array, Array]]:
-    """What both models have of each tensor."""
-    old, new = (session.run(feed, names) for session in sessions)
-    for name, one, other in zip(names, old, new, strict=True):
-        pair = aligned(one, other, same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None
-        if pair is not None:
-            yield name, *pair
+def _made(model: ModelProto) -> dict[str, None]:
+    return {name: None for node in model.graph.node for name in node.output if name}

@@ -1,9 +1,12 @@
-"""The model that another is compared with, and inputs that it runs on."""
+"""The model that others are compared with: inputs that it runs on, and what it computes, worked out once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from onnxlint_cmsis.proof.compare import OutputComparison, unit_outputs
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
@@ -18,6 +21,17 @@ PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""
 MORE_SETTINGS = 2
 """Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
+KEPT_BYTES = 64 << 20
+"""Bytes of inputs and outputs that are kept for further proofs; what is beyond is worked out again."""
+
+
+class Compared(NamedTuple):
+    """Outputs of two models on the same inputs."""
+
+    comparison: OutputComparison
+    """How far they are apart."""
+    worst: Feed | None
+    """The input with the largest difference; None where nothing differs."""
 
 
 class Runner:
@@ -28,41 +42,86 @@ class Runner:
 
     def __init__(
         self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Optimization = Optimization.DEFAULT
-    ):
+    ) -> None:
         self.model, self.data, self.level = model, data, level
         self._seed = seed
         self._inputs: list[Input] = model_inputs(model, shapes)
-        self._session = RuntimeSession(data, level)
+        self._sessions = {level: RuntimeSession(data, level)}
+        self._kept: dict[tuple[object, ...], Any] = {}
+        self._room = KEPT_BYTES
         self._settings = self._that_run()
 
     def session(self, level: Optimization) -> RuntimeSession:
         """The model ready to run at a level. Raises RuntimeRefusalError."""
-        return self._session if level is self.level else RuntimeSession(self.data, level)
+        if level not in self._sessions:
+            self._sessions[level] = RuntimeSession(self.data, level)
+        return self._sessions[level]
 
-    def feed(self, number: int) -> Feed:
-        """The `number`-th input with the first setting."""
-        return feed(self._inputs, self._settings[0], number, self._seed)
+    def feed(self, number: int, setting: Setting | None = None) -> Feed:
+        """The `number`-th input, with the first setting unless another is given."""
+        chosen = setting or self._settings[0]
+        key = ("feed", chosen, number)
+        if key not in self._kept:
+            return self._keep(key, feed(self._inputs, chosen, number, self._seed))  # type: ignore[no-any-return]
+        return self._kept[key]  # type: ignore[no-any-return]
 
     def feeds(self, count: int) -> Iterator[Feed]:
         """So many inputs with the first setting, a few with the others."""
-        for place, setting in enumerate(self._settings):
-            for number in range(min(count, PROBE) if place else count):
-                yield feed(self._inputs, setting, number, self._seed)
+        return (self.feed(number, setting) for number, setting in self._places(count))
 
     def changes(self) -> bool:
         """Whether outputs are others when the model is run again, as operators with random numbers make them."""
         values = self.feed(PROBE)
-        found = OutputComparison(self._session.outputs, frozenset())
-        found.add(self._session.run(values), self._session.run(values))
+        found = OutputComparison(self.session(self.level).outputs, frozenset())
+        found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
         return any(one.largest for one in found.differences())
 
-    def compared(self, new: bytes, count: int, level: Optimization) -> OutputComparison:
-        """Outputs beside those of another model. Raises RuntimeRefusalError."""
+    def compared(self, new: bytes, count: int, level: Optimization) -> Compared:
+        """Outputs beside those of another model; no more are tried once the two cannot be equal.
+
+        Raises RuntimeRefusalError.
+        """
+        old, other = self.session(level), RuntimeSession(new, level)
+        found, worst = OutputComparison(old.outputs, unit_outputs(self.model)), None
+        with ThreadPoolExecutor(1) as beside:
+            for number, setting in self._places(count):
+                values = self.feed(number, setting)
+                made = beside.submit(other.run, values)
+                if found.add(self._outputs(level, number, setting), made.result()):
+                    worst = values
+                if found.failed:
+                    break
+        return Compared(found, worst)
+
+    def differing_output(self, new: bytes, level: Optimization, feeds: Iterable[Feed]) -> str:
+        """The first output that differs on some inputs; empty where none does. Raises RuntimeRefusalError."""
         old, other = self.session(level), RuntimeSession(new, level)
         found = OutputComparison(old.outputs, unit_outputs(self.model))
-        for values in self.feeds(count):
+        for values in feeds:
             found.add(old.run(values), other.run(values))
-        return found
+        return found.differs
+
+    def _places(self, count: int) -> Iterator[tuple[int, Setting]]:
+        for place, setting in enumerate(self._settings):
+            for number in range(min(count, PROBE) if place else count):
+                yield number, setting
+
+    def _outputs(self, level: Optimization, number: int, setting: Setting) -> list[Any]:
+        """Outputs on one input. Raises RuntimeRefusalError."""
+        key = (level, setting, number)
+        if key not in self._kept:
+            return self._keep(key, self.session(level).run(self.feed(number, setting)))  # type: ignore[no-any-return]
+        return self._kept[key]  # type: ignore[no-any-return]
+
+    def _keep(self, key: tuple[object, ...], made: Any) -> Any:
+        """Keep inputs or outputs while there is room; arrays only, as other values do not tell their bytes."""
+        arrays = list(made.values() if isinstance(made, dict) else made)
+        if all(isinstance(one, np.ndarray) for one in arrays):
+            taken = sum(one.nbytes for one in arrays)
+            if taken <= self._room:
+                self._room -= taken
+                self._kept[key] = made
+        return made
 
     def _that_run(self) -> list[Setting]:
         """Settings with which the model runs; raises what it said to the first where there is none."""
@@ -73,7 +132,7 @@ class Runner:
                 continue
             try:
                 for number in range(PROBE):
-                    self._session.run(feed(self._inputs, setting, number, self._seed))
+                    self._outputs(self.level, number, setting)
             except RuntimeRefusalError as error:
                 refusals.append(error)
                 continue

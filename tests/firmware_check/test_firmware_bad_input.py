@@ -182,9 +182,9 @@ def with_value(name: str, value: np.ndarray) -> Change:
         ("x_scale", np.float32(-1), "a scale of its quantization is -1.0"),
         ("w_scale", np.float32([1, 1, 0, 1]), "y: a scale of its quantization is 0.0"),
         ("w_scale", np.float32([1e30] * 4), "y: its scales make a multiplier of 2^30 or more"),
-        ("w_zero_point", np.int8([1, 1, 1, 1]), "y: its weights have the zero-point 1"),
-        ("w_zero_point", np.int8([1, 0, 0, 0]), "y: its weights have several zero-points"),
-        ("x_zero_point", np.array(3, np.uint16), "activations are uint16; allowed are int8, uint8, int16"),
+        ("w_zero_point", np.int8([1, 1, 1, 1]), "y: its weights have a zero-point other than 0"),
+        ("w_zero_point", np.int8([1, 0, 0, 0]), "y: its weights have a zero-point other than 0"),
+        ("x_zero_point", np.array(3, np.uint16), "its activations are uint16; CMSIS-NN takes int8 and int16"),
     ],
 )
 def test_quantization_that_is_not_supported(

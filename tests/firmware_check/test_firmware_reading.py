@@ -14,10 +14,10 @@ from onnx import helper, numpy_helper
 
 import example_models as models
 from firmware_check.library import Library
-from firmware_check.opening import Model, Options, open_model
+from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Quantization, Step
 from firmware_check.reading.lookups import table_of
-from firmware_check.reading.sink import Sink
+from firmware_check.reading.result import LayerResult
 from support import firmware_models as more
 from support import paths
 
@@ -27,7 +27,7 @@ ALL = (-128, 127)
 @given(st.floats(1e-3, 1), st.integers(-128, 127), st.floats(1e-3, 1), st.integers(-128, 127))
 def test_a_table_is_the_function_of_every_integer(scale: float, zero: int, out_scale: float, out_zero: int) -> None:
     source, q = Quantization(scale, zero), Quantization(out_scale, out_zero)
-    table = table_of(np.tanh, source, Sink("t", q, ALL, None, ()))
+    table = table_of(np.tanh, source, LayerResult("t", q, ALL))
     for integer in range(-128, 128):
         real = np.tanh((integer - zero) * scale)
         assert table[integer & 0xFF] == max(-128, min(127, round(real / out_scale) + out_zero))
@@ -100,7 +100,11 @@ def test_a_slice_takes_what_numpy_takes(
 
 @pytest.mark.parametrize(
     ("factor", "size", "text"),
-    [(2.0, 4, ""), (2.4, 4, "only nearest neighbours and whole factors are supported"), (1.5, 3, "only nearest")],
+    [
+        (2.0, 4, ""),
+        (2.4, 4, "its coordinates do not repeat"),
+        (1.5, 3, "plain code repeats elements a whole number"),
+    ],
 )
 def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int, text: str, tmp_path: Path) -> None:
     """Two by 2.4 are four elements, too, but the first stands three times."""
@@ -118,14 +122,14 @@ def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int
     model.graph.initializer.append(numpy_helper.from_array(np.array(3, np.int8), "z"))
     onnx.save(model, path)
     program = read_with_pools(path, tmp_path).program
-    assert dict(program.foreign).get("resize", "").startswith(text)
+    assert text in dict(program.foreign).get("resize", "")
     steps = {step.label: step for step in program.steps}
     assert ("resize" in steps) == (not text)
     if not text:
         assert steps["resize"].output.shape == (1, 3, size, 4)
 
 
-def read_with_pools(path: str, folder: Path) -> Model:
+def read_with_pools(path: str, folder: Path) -> OpenedModel:
     """The model with the library of the installed wheel."""
     from firmware_check.library import open_library
 
@@ -167,7 +171,7 @@ def test_a_second_scale_behind_int16_does_not_run(tmp_path: Path) -> None:
     assert reasons["softmax"] == "it has int8 and int16 activations; CMSIS-NN's functions have one type"
 
 
-def read_wide(path: str, folder: Path) -> Model:
+def read_wide(path: str, folder: Path) -> OpenedModel:
     """The model with a library that has functions for int16."""
     from firmware_check.library import open_library
 

@@ -15,7 +15,7 @@ from onnxlint_cmsis.commands.workers import Ended, team
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run, text
-from support.fixable_models import head, wide_stem
+from support.fixable_models import head, int8_weights, wide_stem
 
 ROOT = paths.ROOT
 ALIGN = ("--fix-policy", "align", "--target", "cortex-m4")
@@ -102,9 +102,11 @@ def captured_twice():
         conv = helper.make_node("Conv", [value, build.weights(6, 2, 1, 1)], [f"{name}_out"], name)
         branches.append(helper.make_graph([conv], name, [], [helper.make_tensor_value_info(f"{name}_out", 1, None)]))
     value = build.op("If", high, then_branch=branches[0], else_branch=branches[1])
-    model = build.model(build.op("Conv", value, build.weights(2, 6, 1, 1)))
+    value = build.op("DequantizeLinear", build.op("QuantizeLinear", value, scale, zero), scale, zero)
+    value = build.op("Conv", value, int8_weights(build, 2, 6, 1, 1))
+    model = build.model(build.op("QuantizeLinear", value, scale, zero))
     for output in model.graph.output:
-        output.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        output.type.tensor_type.elem_type = onnx.TensorProto.INT8
     return model
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.attempt import attempt
+from onnxlint_cmsis.fixers.attempt import attempt, prover_of
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -43,7 +43,8 @@ def interface(model):
 
 def explained(path, data, request):
     """Whether a plan of one round whose proof failed differs by nothing but floats rounded the other way."""
-    made = attempt(Snapshot(path, data, request))
+    start = Snapshot(path, data, request)
+    made = attempt(start, prover_of(start))
     if Optimization.SHIPPED.value in made.trouble:  # with these optimisers it is what they make of it
         return True
     state, plan = made.end.source

@@ -25,7 +25,7 @@ def _id(operator: Operator) -> str:
 
 @pytest.mark.parametrize("operator", RECORDS, ids=_id)
 def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None:
-    for facet in ("axes", "sizes"):
+    for facet in ("axes", "sizes", "values", "demand"):
         answer = getattr(operator, facet)
         assert callable(answer) or (isinstance(answer, NotFollowed) and answer.because), facet
     assert all(getattr(operator, facet) is not None for facet in ENUMS)

@@ -58,7 +58,9 @@ def set_to(index, value):
 def prove_as_written(before: Case, kept: dict[str, tuple[int | None, ...]]) -> list[Difference]:
     """Differences without the optimisers that compute something else than the file says."""
     runner = Runner(before.model, before.model.SerializeToString(), 0, {})
-    return list(runner.compared(before.applied(kept).SerializeToString(), 8, Optimization.DEFAULT).differences())
+    return list(
+        runner.compared(before.applied(kept).SerializeToString(), 8, Optimization.DEFAULT).comparison.differences()
+    )
 
 
 def swap(axis: int):

@@ -53,6 +53,14 @@ def test_removed_lanes_take_their_elements_along() -> None:
     assert np.array_equal(input_of(after, "last", 1), input_of(before.model, "last", 1)[:, [0, 2]])
 
 
+def test_the_last_lanes_can_be_removed() -> None:
+    build, made = two_convs()
+    before = case(build.model(made))
+    after = before.applied({"first_0": (0, 1)})
+    assert np.array_equal(input_of(after, "first", 1), input_of(before.model, "first", 1)[:2])
+    assert np.array_equal(input_of(after, "last", 1), input_of(before.model, "last", 1)[:, :2])
+
+
 def test_increments_reach_the_readers_bias() -> None:
     build, made = two_convs()
     before = case(build.model(made))

@@ -10,8 +10,8 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport, TflmVerdict
 from support import paths
 from support.tflite_writer import restore, write
@@ -46,6 +46,16 @@ def test_every_row_of_the_sample():
             assert differences(interpret(model, build_of(row)), row) == [], row["model"]
             count += 1
     assert count > 350
+
+
+def test_every_function_of_the_library_has_its_call():
+    seen = set()
+    for line in lines(SAMPLE):
+        model = read_tflite("sample.tflite", write(restore(line["model"])))
+        for operator in interpret(model, build_of(line["rows"][0])).operators:
+            assert (operator.call is None) == (operator.functions in ((), ("arm_depthwise_conv_s16",))), operator
+            seen |= {operator.call.entry} if operator.call else set()
+    assert len(seen) > 15
 
 
 @needs_vectors

@@ -1,4 +1,4 @@
-"""Chains of convolutions, for the tests of planning."""
+"""Chains of convolutions, for the tests of planning and fixing."""
 
 from __future__ import annotations
 
@@ -15,3 +15,9 @@ def chain(*widths, size=8, kernel=1):
         value = build.conv(value, have, want, kernel=kernel, name=f"conv{place}")
         value = build.op("Relu", value)
     return build, value
+
+
+def six_wide(count):
+    """A model with `count` classes of 6 between convolutions, made by conv0, conv1, ..."""
+    build, value = chain(4, *[6] * count, 3, size=4)
+    return build.model(value)

@@ -42,8 +42,16 @@ def row(elem_type):
         scale, zero = build.const(0.1, np.float32), build.const(3, np.int8)
         data = build.op("DequantizeLinear", data, scale, zero)
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
-    value = build.op("Conv", data, build.weights(8, 4, 1, 5), build.weights(8), name="row", **shape)
-    return build.model(value)
+    if elem_type == onnx.TensorProto.FLOAT:
+        return build.model(build.op("Conv", data, build.weights(8, 4, 1, 5), build.weights(8), name="row", **shape))
+    value = build.op("Conv", data, int8_weights(build, 8, 4, 1, 5), name="row", **shape)
+    return build.model(build.op("QuantizeLinear", value, scale, zero))
+
+
+def int8_weights(build, *shape):
+    """Weights behind DequantizeLinear."""
+    stored = build.const(build.random.integers(-90, 90, shape), np.int8)
+    return build.op("DequantizeLinear", stored, build.const(0.02, np.float32), build.const(0, np.int8))
 
 
 def hazardous():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.algebra.spread import anywhere, fits
+from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.values.movements import Movement, passage
 from onnxlint_cmsis.operators.values.value_view import has
@@ -57,7 +58,7 @@ class Demand:
         weighted, operator = self.view.weighted.get(node.index), operator_of(node)
         if weighted is not None:
             self._sum(node, weighted)
-        elif node.is_op("Shape", "Size"):
+        elif operator.elements is Elements.SIZES:
             return
         elif operator.movement is not None:
             self._move(node, operator.movement)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.document import Document
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
-from onnxlint_cmsis.formats.onnx_graph.input_shapes import MAX_DIM
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.graph.model import MAX_VALUES, Constant
 from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.curve_operators import IDENTITY
+from onnxlint_cmsis.types import MAX_DIM
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto

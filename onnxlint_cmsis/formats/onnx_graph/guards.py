@@ -12,6 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.slicing_operators import SLICE, SPLIT
 
 if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto
@@ -20,7 +23,7 @@ OPAQUE = "onnxlint_cmsis.opaque"
 """Domain that inference knows no operators of, so that it passes the node by."""
 MAX_INT = 2**31 - 1
 """Largest size of an integer attribute that is no data."""
-DATA_INTS = ("Constant", "Slice")
+DATA_INTS = (CONSTANT, SLICE)
 """Operators whose integer attributes may be any number."""
 EQUATION = re.compile(rb"[A-Za-z., ]*(->[A-Za-z. ]*)?")
 UNCHECKED = ("EyeLike", "RegexFullMatch", "DictVectorizer", "LabelEncoder", "TreeEnsemble")
@@ -51,14 +54,14 @@ def _required_input_missing(node: NodeProto, versions: dict[str, int]) -> bool:
 
 def _huge_attribute(node: NodeProto, _versions: dict[str, int]) -> bool:
     """An integer that is no axis and no size of anything."""
-    if node.op_type in DATA_INTS:
+    if operator_of_proto(node) in DATA_INTS:
         return False
     return any(abs(value) > MAX_INT for a in node.attribute for value in (a.i, *a.ints))
 
 
 def _uneven_split(node: NodeProto, _versions: dict[str, int]) -> bool:
     """A Split that says another number of outputs than it has."""
-    if node.op_type != "Split":
+    if operator_of_proto(node) is not SPLIT:
         return False
     return any(a.name == "num_outputs" and a.i != len(node.output) for a in node.attribute)
 

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.graph.model import Problem
 from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.types import Size
+from onnxlint_cmsis.types import MAX_DIM, Size
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
-
-MAX_DIM = 2**31 - 1
-"""Largest dim that is believed: CMSIS-NN's dims are int32_t."""
 
 
 def believed(size: int) -> Size:

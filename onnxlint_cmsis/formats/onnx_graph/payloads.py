@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.formats.onnx_graph.input_shapes import MAX_DIM
 from onnxlint_cmsis.formats.onnx_graph.values import TYPED_FIELDS
 from onnxlint_cmsis.formats.onnx_graph.weightless import DATA_FIELDS
+from onnxlint_cmsis.types import MAX_DIM
 
 if TYPE_CHECKING:
     from onnx import TensorProto

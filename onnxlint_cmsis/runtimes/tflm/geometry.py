@@ -1,15 +1,18 @@
-"""The padding that SAME and VALID give, as TensorFlow Lite works it out (lite/kernels/padding.h)."""
+"""Shapes as CMSIS-NN takes them, and the padding that SAME and VALID give (lite/kernels/padding.h)."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
-from onnxlint_cmsis.types import Pair
+from onnxlint_cmsis.types import Dims, Pair
 
+NO_FILTER = Dims(None, None, None, None)
+"""Filter of a call that has none."""
 UNDILATED = Pair(1, 1)
 
 
-class Window(NamedTuple):
+class WindowPadding(NamedTuple):
     """Padding of a window that slides over an image."""
 
     before: Pair
@@ -27,8 +30,14 @@ def _one(padding: str, size: int, kernel: int, stride: int, dilation: int) -> tu
     return total // 2, total - total // 2
 
 
-def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> Window:
+def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> WindowPadding:
     """Padding for an image of `size`; every pair is (height, width) in elements."""
     top, bottom = _one(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
     left, right = _one(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
-    return Window(Pair(top, left), Pair(bottom, right))
+    return WindowPadding(Pair(top, left), Pair(bottom, right))
+
+
+def activation_dims(shape: tuple[int, ...]) -> Dims:
+    """A shape as it lies in memory: ones in front, and more than four axes folded into the first."""
+    sizes = (1,) * (4 - len(shape)) + shape
+    return Dims(prod(sizes[:-3]), *sizes[-3:])

@@ -7,11 +7,13 @@ from struct import pack, unpack
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER, UNSUPPORTED_INPUT, dims, stride_of
-from onnxlint_cmsis.runtimes.tflm.geometry import window
+from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, window
 from onnxlint_cmsis.runtimes.tflm.operator_view import scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
+FIRST_IMAGE = "only the first of {found} images is pooled"
 LUT_BYTES = 513 * 2
 """One of the two tables of the int16 softmax."""
 
@@ -51,6 +53,8 @@ def _pool(p: Preparation, entry: str) -> KernelCall | None:
     pads = window(p.view.text("padding"), Pair(*data.shape[1:3]), kernel, stride)
     suffix = "s16" if data.elem_type == "INT16" else "s8"
     filter_dims = Dims(1, kernel.h, kernel.w, 1)
+    if p.has(TflmDefect.POOL_FIRST_IMAGE) and data.shape[0] > 1:
+        p.wrong.append(FIRST_IMAGE.format(found=data.shape[0]))
     return KernelCall(f"{entry}_{suffix}", dims(data), filter_dims, dims(output), stride, pads.before, pads.after)
 
 
@@ -73,8 +77,8 @@ def softmax(p: Preparation) -> None:
         p.persistent += [LUT_BYTES] * 2
     _softmax_scales(p, data, output)
     names = {("INT8", "INT8"): "softmax_s8", ("INT8", "INT16"): "softmax_s8_s16", ("INT16", "INT16"): "softmax_s16"}
-    rows = Dims(1, 1, prod(data.shape[:-1]), data.shape[-1])
-    p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, Dims(1, 1, 1, 1), rows))
+    rows = Dims(prod(data.shape[:-1]), 1, 1, data.shape[-1])
+    p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, NO_FILTER, rows))
 
 
 def _softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> None:

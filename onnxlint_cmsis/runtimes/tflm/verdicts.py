@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
-from onnxlint_cmsis.runtimes.tflm.arena import Arena, OperatorMemory
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
 from onnxlint_cmsis.types import KernelCall
@@ -63,7 +63,7 @@ class TflmOperator:
     memory: OperatorMemory | None
     """What it asks for that stays; None where that is not known."""
     call: KernelCall | None
-    """The call behind `functions`, where the library chooses among kernels."""
+    """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
 
 
 class TflmReport(NamedTuple):
@@ -75,7 +75,7 @@ class TflmReport(NamedTuple):
     """`ok`, `alloc_error`, `invoke_error`, `halt`, or `undecided`."""
     message: str
     """What the firmware prints."""
-    arena: Arena | None
+    arena: ArenaLayout | None
     """Memory of a model whose tensors are allocated; None where it is not known."""
     no_arena: str
     """Why it is not known."""

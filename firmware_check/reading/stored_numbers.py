@@ -1,0 +1,97 @@
+"""The numbers of a model that the linter never reads: weights and biases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from firmware_check.reading.unsupported import Unsupported
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.graph.model import Graph, Node
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerWeights:
+    """Integer weights behind a DequantizeLinear, as the device holds them: uint8 less 128."""
+
+    integers: np.ndarray
+    """int8, in the shape the layer sees."""
+    scales: np.ndarray
+    """float64, one value or one per output channel."""
+    zero_point: int
+    """Zero-point, the same for all."""
+
+    def scales_of(self, count: int) -> np.ndarray:
+        """One scale for each output channel."""
+        return np.broadcast_to(self.scales, (count,)) if self.scales.size == 1 else self.scales
+
+
+class StoredNumbers:
+    """Values fixed in a model, by tensor name."""
+
+    def __init__(self, model: onnx.ModelProto, graph: Graph) -> None:
+        self._graph = graph
+        self._tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+        for node in model.graph.node:
+            if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+                self._tensors[node.output[0]] = node.attribute[0].t
+
+    def array(self, name: str) -> np.ndarray:
+        """Elements of a constant."""
+        if name in self._tensors:
+            return numpy_helper.to_array(self._tensors[name])
+        constant = self._graph.constants.get(name)  # worked out from others
+        values = constant.values() if constant else None
+        if constant is None or values is None:
+            raise Unsupported(f"'{name}' is computed; it has to be fixed in the file")
+        return np.array(values).reshape(constant.shape)
+
+    def weights(self, tensor: str) -> IntegerWeights:
+        """Integer weights behind a tensor, through what moves them."""
+        moves: list[Node] = []
+        node = self._graph.producers.get(tensor)
+        while node is not None and node.is_op("Transpose", "Identity"):
+            moves.append(node)
+            node = self._graph.producers.get(node.inputs[0])
+        if node is None or node.op_type != "DequantizeLinear":
+            raise Unsupported("its weights are not quantized")
+        found = self._dequantized(node)
+        for move in reversed(moves):
+            if move.is_op("Transpose"):
+                order = move.ints("perm") or tuple(reversed(range(found.integers.ndim)))
+                found = IntegerWeights(found.integers.transpose(order), found.scales, found.zero_point)
+        return found
+
+    def _dequantized(self, node: Node) -> IntegerWeights:
+        integers = self.array(node.inputs[0])
+        scales = self.array(node.inputs[1]).astype(np.float64).reshape(-1)
+        zeros = self.array(node.inputs[2]).reshape(-1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+        if integers.dtype == np.uint8:
+            integers, zeros = (integers.astype(np.int16) - 128).astype(np.int8), zeros.astype(np.int16) - 128
+        if integers.dtype != np.int8:
+            raise Unsupported(f"this firmware has no call for weights of {integers.dtype}")
+        return IntegerWeights(integers, scales, int(zeros[0]))
+
+    def real(self, tensor: str) -> np.ndarray:
+        """A float constant, dequantized where it is stored in integers."""
+        node = self._graph.producers.get(tensor)
+        if node is None or node.op_type != "DequantizeLinear":
+            return self.array(tensor).astype(np.float64)
+        integers, scale = self.array(node.inputs[0]).astype(np.float64), self.array(node.inputs[1]).astype(np.float64)
+        zero = self.array(node.inputs[2]).astype(np.float64) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+        if scale.size > 1:
+            shape = [-1 if axis == node.int("axis", 1) % integers.ndim else 1 for axis in range(integers.ndim)]
+            scale, zero = scale.reshape(shape), zero.reshape(shape if zero.size > 1 else [1] * integers.ndim)
+        return np.asarray((integers - zero) * scale)
+
+    def fixed(self, tensor: str) -> bool:
+        """Whether a tensor is a constant, as it is or behind a DequantizeLinear."""
+        if tensor in self._tensors or tensor in self._graph.constants:
+            return True
+        node = self._graph.producers.get(tensor)
+        return node is not None and node.op_type == "DequantizeLinear" and self.fixed(node.inputs[0])

@@ -1,0 +1,138 @@
+"""The classes by which a proof failed: those resized where two models part, found without further proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.algebra.axes import leaves
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.fixers import model_changes
+from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, name_of, plan_of
+from onnxlint_cmsis.proof.element_map import PlanStep, element_map
+from onnxlint_cmsis.rewrite.model_bytes import resized
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.axes import Axis
+    from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
+    from onnxlint_cmsis.fixers.attempt import Attempt
+    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.proof.prover import Prover
+
+MAX_LOOKS = 32
+"""Looks for the first difference; what is behind the last one is left out."""
+LATE = "it was not tried: a proof with more classes failed"
+"""Why a class stays that is at the last difference seen or behind it."""
+
+
+class Culprits:
+    """The classes that a failed attempt differs by."""
+
+    def __init__(self, failed: Attempt, prover: Prover) -> None:
+        self._failed, self._prover = failed, prover
+        self.changed = dict(_changed(failed))
+        self._same = element_map(failed.start.graph, failed.end.steps())
+        self._differs = ""
+        self._looks = 0
+
+    def found(self) -> Reasons:
+        """Classes without which no difference is seen, with the reason; none where they are not found."""
+        if self._failed.spot is None:
+            return {}
+        self._differs = self._prover.look(self._failed.end.data, self._same, self._failed.spot)
+        found: set[ClassName] = set()
+        while self._differs and self._looks < MAX_LOOKS:
+            into, along = self._blamed(found)
+            for names in filter(None, (into, along, into | along)):
+                seen = self._without(found | names)
+                if seen != self._differs:
+                    break
+            else:
+                break
+            found |= names
+            self._differs = seen
+        return dict.fromkeys(found, self._failed.trouble) | dict.fromkeys(self._behind(), LATE)
+
+    def _behind(self) -> Iterator[ClassName]:
+        """Classes with a layer at the difference or behind it; none where nothing differs any more."""
+        graph = self._failed.start.graph
+        producer = graph.producers.get(self._differs)
+        last = len(graph.nodes) if producer is None else producer.index
+        for name, group in self.changed.items():
+            if group and any(layer.node >= last for layer in (*group.deciders, *group.readers)):
+                yield name
+
+    def _blamed(self, found: Iterable[ClassName]) -> tuple[set[ClassName], set[ClassName]]:
+        """Classes along what the nodes before the difference read, and others along what they make."""
+        start = self._failed.start
+        between = blame(start.graph, start.dimensions, self._differs, self._same.keys())
+        groups = {name: group for name, group in self.changed.items() if name not in found}
+        into = {name for name, group in groups.items() if group and group.id in between.into}
+        pads = {name for name, group in groups.items() if group is None and name[1] in between.inputs}
+        return into | pads, {
+            name for name, group in groups.items() if group and group.id in between.along - between.into
+        }
+
+    def _without(self, names: set[ClassName]) -> str:
+        """The first tensor that differs where some of the classes stay; empty where none is seen to."""
+        self._looks += 1
+        start, first = self._failed.start, self._failed.first
+        left = {group.id for name, group in self.changed.items() if group and name in names}
+        sizes = {leaf: size for leaf, size in first.decision.sizes.items() if leaf not in left}
+        if not sizes or self._failed.spot is None:
+            return ""
+        plan = plan_of(first._replace(decision=first.decision._replace(sizes=sizes)), start.request.options)
+        try:
+            data = resized(start.data, start.graph, start.dimensions, plan)
+        except NotAppliedError:
+            return ""
+        same = element_map(start.graph, [PlanStep(start.graph, start.dimensions, plan)])
+        return self._prover.look(data, same, self._failed.spot)
+
+
+def _changed(found: Attempt) -> Iterator[tuple[ClassName, DimensionClass | None]]:
+    """Classes that an attempt changes, or would have, and inputs that it pads."""
+    decided = [found.start.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
+    changed = [group for group, _ in model_changes.resized(found.start, found.end)]
+    for group in sorted({group.id: group for group in (*decided, *changed)}.values(), key=lambda group: group.id):
+        yield name_of(found.start, group), group
+    for name in found.added:
+        yield name, None
+
+
+class Blame(NamedTuple):
+    """What is resized between a tensor that differs and those before it that agree."""
+
+    into: frozenset[int]
+    """Leaves along the tensors that agree and that the nodes between read."""
+    along: frozenset[int]
+    """Other leaves along what these nodes make, and along their constants."""
+    inputs: frozenset[str]
+    """Inputs of the model that these nodes read."""
+
+
+def blame(graph: Graph, dimensions: Dimensions, tensor: str, agreeing: Collection[str]) -> Blame:
+    """Classes to blame where `tensor` is the first of those compared that differs; `agreeing` are all compared."""
+    read: set[int] = set()
+    made = set(_leaves(dimensions.axes(tensor)))
+    inputs: set[str] = set()
+    pending, seen = [tensor], {tensor}
+    while pending:
+        name = pending.pop()
+        producer = graph.producers.get(name)
+        if producer is None:
+            inputs |= {name} & set(graph.inputs)
+            continue
+        for position, source in enumerate(producer.inputs):
+            axes = dimensions.input_axes(producer.index, position) or dimensions.axes(source)
+            (read if source in agreeing or source in graph.inputs else made).update(_leaves(axes))
+            if source and source not in seen and source not in agreeing:
+                seen.add(source)
+                pending.append(source)
+        pending += [output for body in producer.bodies for output in body.outputs if output not in seen]
+        seen.update(output for body in producer.bodies for output in body.outputs)
+    return Blame(frozenset(read), frozenset(made - read), frozenset(inputs))
+
+
+def _leaves(axes: tuple[Axis, ...] | None) -> Iterator[int]:
+    return (leaf for axis in axes or () for leaf in leaves(axis))

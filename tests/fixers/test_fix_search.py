@@ -1,0 +1,129 @@
+"""Classes by which a proof fails: found from the first tensor that differs, with few proofs."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers import search
+from onnxlint_cmsis.fixers.culprits import LATE
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.proof.prover import Prover, Spot, Verdict
+from onnxlint_cmsis.proof.runtime import Optimization
+from onnxlint_cmsis.results.proof_result import Proof
+from support.conv_chains import six_wide
+from support.dims_graphs import Builder
+
+SPOT = Spot(Optimization.DEFAULT, ())
+
+
+def fixed(model, **settings):
+    chosen = {"fix_policy": "align", "targets": ["cortex-m4"], **settings}
+    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**chosen)))
+
+
+def changed(result):
+    """First layer that makes each class that changes."""
+    return {one.deciders[0] for one in result.classes}
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """Every proof that is made."""
+    made, real = [], Prover.prove
+
+    def prove(self, new, **options):
+        made.append(real(self, new, **options))
+        return made[-1]
+
+    monkeypatch.setattr(Prover, "prove", prove)
+    return made
+
+
+@pytest.fixture
+def doubted(monkeypatch):
+    """Makes proofs fail at the layers named so that got more outputs; counts the proofs."""
+    tries, real = [], Prover.prove
+
+    def install(*bad, seen=True):
+        def wrong(new):
+            graph = onnx.load_model_from_string(new).graph
+            arrays = {one.name: one.dims[0] for one in graph.initializer}
+            return [one.output[0] for one in graph.node if one.name in bad and arrays[one.input[1]] > 6]
+
+        def prove(self, new, **options):
+            tries.append(new)
+            if wrong(new):
+                return Verdict(Proof(False, "output `y` differs by 1", True, (), 16), SPOT if seen else None)
+            return real(self, new, **options)
+
+        monkeypatch.setattr(Prover, "prove", prove)
+        monkeypatch.setattr(Prover, "look", lambda _self, new, _same, _spot: next(iter(wrong(new)), ""))
+        return tries
+
+    return install
+
+
+@pytest.mark.parametrize("bad", [{0}, {4}, {1, 6}, {3, 4}, set(range(0, 8, 2))])
+def test_the_classes_that_a_proof_fails_by_are_found_with_one_more_proof(doubted, bad):
+    names = {f"conv{place}" for place in bad}
+    tries = doubted(*names)
+    found = fixed(six_wide(8))
+    assert changed(found.result) == {f"conv{place}" for place in range(8)} - names
+    assert {one.layers[0] for one in found.result.left} == names
+    assert all("output `y` differs by 1" in one.reason for one in found.result.left)
+    assert found.result.proof.equal
+    assert len(tries) == 2
+
+
+def test_the_number_of_proofs_is_bounded_where_they_do_not_say_what_differs(doubted):
+    tries = doubted("conv6", seen=False)
+    result = fixed(six_wide(8)).result
+    assert len(tries) <= search.MAX_PROOFS
+    assert changed(result) == {f"conv{place}" for place in range(4)}
+    assert {one.reason for one in result.left} == {LATE}
+
+
+def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted):
+    tries = doubted(*(f"conv{place}" for place in range(3)))
+    found = fixed(six_wide(3))
+    assert found.model is None
+    assert found.result.reason == "it is not proven that the outputs would stay: output `y` differs by 1"
+    assert not found.result.failed
+    assert len(tries) == 1
+
+
+def some_float_weights(blocks, real):
+    """Layers of twelve channels, four of them dead; the layers in `real` have float weights, all others int8.
+
+    ONNX Runtime quantizes float weights by the largest one, which here is where a dead channel is read. All numbers
+    are so that sums of floats are exact.
+    """
+    build = Builder(opset=17)
+    step, zero = build.const(0.125, np.float32), build.const(0, np.int8)
+    data = build.op("DequantizeLinear", build.input("x", 1, 12, 4, 4, elem_type=TensorProto.INT8), step, zero)
+    for block in range(blocks):
+        steps = build.random.integers(-50, 51, (12, 12, 1, 1))
+        steps[8:] *= block == blocks - 1
+        if block in real:
+            steps[:8, 8:] = 224
+            weights = build.const(steps.astype(np.float32) / 128)
+        else:
+            weights = build.op("DequantizeLinear", build.const(steps.astype(np.int8)), build.const(1 / 128, np.float32))
+        data = build.op("QuantizeLinear", build.op("Conv", data, weights, name=f"conv{block}"), step, zero)
+        data = data if block == blocks - 1 else build.op("DequantizeLinear", data, step, zero)
+    return build.model(data)
+
+
+@pytest.mark.parametrize("bad", [{3}, {2, 5}])
+def test_float_weights_that_onnx_runtime_quantizes_cost_two_proofs(proofs, bad):
+    result = fixed(some_float_weights(8, bad), fix_policy="faster").result
+    assert [one.proof.equal for one in proofs] == [False, True]
+    assert proofs[0].proof.reason.endswith("bit for bit (ORT_ENABLE_ALL as it is shipped)")
+    assert {one.layers[0] for one in result.left} == {f"conv{place - 1}" for place in bad}
+    assert changed(result) == {f"conv{place}" for place in range(7)} - {f"conv{place - 1}" for place in bad}
+    assert all((one.have, one.want) == (12, 8) for one in result.classes)

@@ -1,0 +1,236 @@
+"""Who computes a layer, and why: one small model for each fact, and the named cases with a known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
+from onnxlint_cmsis.lower.quantization import of_input
+from support import paths
+from support.models import finished, one_node, read
+from support.quantized_models import CASES
+
+CMSIS_NN = (Verdict.CMSIS_NN, None)
+
+EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
+    "plain convolution": CMSIS_NN,
+    "weights with a zero-point": (Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT),
+    "second convolution with a zero-point": (Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT),
+    "int16": CMSIS_NN,
+    "int16 with a zero-point": (Verdict.REFUSED, Cause.ZERO_POINT_S16),
+    "uint8": CMSIS_NN,
+    "dense": CMSIS_NN,
+    "dense weights with a zero-point": CMSIS_NN,
+    "dense weights of several scales": CMSIS_NN,
+    "int16 dense of several scales": (Verdict.REFUSED, Cause.WEIGHT_SCALES),
+    "Gemm with factors": CMSIS_NN,
+    "Gemm with an alpha below 0": (Verdict.REFUSED, Cause.ATTRIBUTE),
+    "average pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "average pool of equal scales": CMSIS_NN,
+    "max pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "softmax as the function has it": CMSIS_NN,
+    "softmax of another scale": (Verdict.PLAIN, Cause.SOFTMAX_SCALE),
+    "clamp of the same scale": CMSIS_NN,
+    "clamp of another scale": (Verdict.PLAIN, Cause.CLAMP_SCALE),
+    "constant per position": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
+    "constant per channel behind a scale": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
+    "one number": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
+    "several numbers to divide by": (Verdict.REFUSED, Cause.OPERAND_CONSTANT),
+    "float result": (Verdict.REFUSED, Cause.FLOAT_RESULT),
+    "change of scale": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "sigmoid": (Verdict.PLAIN, Cause.NO_FUNCTION),
+    "clamp in a softmax": (Verdict.REFUSED, Cause.CLAMP_SCALE),
+    "layer in float": (Verdict.REFUSED, Cause.FLOAT),
+    "pad of equal scales": CMSIS_NN,
+    "pad of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "concat of equal scales": CMSIS_NN,
+    "concat of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "grouped": CMSIS_NN,
+}
+"""What is special about a model, to the verdict on the layer that it is about."""
+BEFORE_LAST = ("pad of equal scales", "pad of unequal scales")
+"""Models whose layer in question has another behind it."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fact_decides_who_computes_a_layer(name: str) -> None:
+    record = lower(read(CASES[name]().model())).records[-2 if name in BEFORE_LAST else -1]
+    assert (record.verdict, record.cause) == EXPECTED[name]
+    assert bool(record.reason) == (record.verdict is not Verdict.CMSIS_NN)
+    assert (record.call is None) == (record.verdict is not Verdict.CMSIS_NN)
+
+
+def only(lowered: Lowered) -> LoweredLayer:
+    (record,) = lowered.records
+    return record
+
+
+def test_a_record_knows_the_numbers_of_its_layer() -> None:
+    record = only(lower(read(CASES["plain convolution"]().model())))
+    (source,) = record.inputs
+    assert source is not None
+    assert (source.elem_type, source.scale, source.zero_points) == ("int8", pytest.approx(0.1), (0,))
+    assert record.weights is not None
+    assert (record.weights.scale, record.weights.axis) == (pytest.approx(0.01), 0)
+    assert record.output is not None
+    assert record.output.scale == pytest.approx(0.2)
+
+
+def test_a_clamp_behind_an_equal_scale_is_part_of_the_layer() -> None:
+    record = only(lower(read(CASES["clamp of the same scale"]().model())))
+    assert [node.op_type for node in record.fused] == ["Relu"]
+    assert record.epilogue is not None
+    assert [node.op_type for node in record.epilogue.absorbed] == [
+        "QuantizeLinear",
+        "DequantizeLinear",
+        "Relu",
+        "QuantizeLinear",
+    ]
+
+
+def test_unsigned_integers_count_from_minus_128() -> None:
+    graph = read(CASES["uint8"]().model())
+    conv = next(node for node in graph.nodes if node.op_type == "Conv")
+    found = of_input(graph, conv, 0)
+    assert found is not None
+    assert (found.zero_points, found.signed_zero_points) == ((128,), (0,))
+
+
+def test_a_scale_of_zero_is_refused() -> None:
+    model = CASES["plain convolution"]().model()
+    for tensor in model.graph.initializer:
+        if tensor.name == "x_dq_scale":
+            tensor.CopyFrom(numpy_helper.from_array(np.array(0, np.float32), tensor.name))
+    record = only(lower(read(model)))
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SCALE)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values"),
+    [("strides", [1]), ("pads", [1, 1, 1]), ("dilations", [1, 1, 1]), ("kernel_shape", [3]), ("strides", [0, 1])],
+)
+@pytest.mark.parametrize("op_type", ["Conv", "ConvTranspose", "MaxPool"])
+def test_lists_of_a_wrong_length_are_refused(op_type: str, attribute: str, values: list[int]) -> None:
+    weights = {} if op_type == "MaxPool" else {"w": (4, 4, 3, 3)}
+    attributes: dict[str, object] = {"kernel_shape": [3, 3], attribute: values}
+    node = helper.make_node(op_type, ["x", *weights], ["y"], "n", **attributes)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(np.zeros(shape, np.float32), name) for name, shape in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    record = only(lower(read(model)))
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ATTRIBUTE)
+    assert attribute in record.reason
+
+
+@pytest.mark.parametrize(
+    ("attributes", "bias", "reason"),
+    [({"transA": 1}, None, "its transA is set"), ({}, (4, 5), "its C is not one number for each output channel")],
+)
+def test_a_gemm_that_is_no_fully_connected_layer_is_refused(
+    attributes: dict[str, int], bias: tuple[int, ...] | None, reason: str
+) -> None:
+    weights = {"w": (3, 5), **({"c": bias} if bias else {})}
+    model = one_node("Gemm", [3, 4] if attributes else [4, 3], weights, **attributes)
+    assert only(lower(read(model))).reason.startswith(reason)
+
+
+@pytest.mark.parametrize("op_type", ["Add", "Mul", "Sub", "Div"])
+@pytest.mark.parametrize(("shape", "fused"), [((1, 4, 1, 1), True), ((), True), ((1, 4, 8, 8), False)])
+def test_a_constant_behind_a_convolution_vanishes_only_with_one_number_per_channel(
+    op_type: str, shape: tuple[int, ...], fused: bool
+) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node(op_type, ["a", "k"], ["y"]),
+    ]
+    constants = {"w": np.zeros((4, 4, 3, 3), np.float32), "k": np.ones(shape, np.float32)}
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    found = [record.node.op_type for record in lower(read(finished(graph))).records]
+    assert found == (["Conv"] if fused else ["Conv", op_type])
+
+
+def shared(name: str) -> Lowered:
+    path = paths.SHARED / "cases" / f"{name}.onnx"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} in a folder `shared` beside the project")
+    return lower(load(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("name", "op_type", "verdict", "cause", "count"),
+    [
+        ("torch/dscnn_u8u8", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_asym", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_a16", "Conv", Verdict.REFUSED, Cause.ZERO_POINT_S16, 9),
+        ("torch/dscnn_def", "GlobalAveragePool", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 1),
+        ("torch/dscnn_def", "Softmax", Verdict.PLAIN, Cause.SOFTMAX_SCALE, 1),
+        ("torch/unet_def", "Concat", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 2),
+        ("torch/dscnn_dynq", "ConvInteger", Verdict.REFUSED, Cause.DYNAMIC_QUANTIZATION, 9),
+        ("torch/dscnn_a16sym", "Gemm", Verdict.REFUSED, Cause.WEIGHT_SCALES, 1),
+        ("torch/dscnn_qop", "QLinearGlobalAveragePool", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 1),
+        ("small/conv_add_then_conv", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("small/add_same", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_addpos", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_mulpos", "Mul", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("small/mulpos_only", "Mul", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("small/gemm_transA", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
+        ("small/gemm_biasmat", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
+        ("small/pad21", "Pad", Verdict.CMSIS_NN, None, 1),
+        ("small/l_causal", "Pad", Verdict.CMSIS_NN, None, 1),
+    ],
+)
+def test_named_cases(name: str, op_type: str, verdict: Verdict, cause: Cause | None, count: int) -> None:
+    found = [record for record in shared(name).records if record.node.op_type == op_type and record.cause is cause]
+    assert [record.verdict for record in found] == [verdict] * count
+
+
+@pytest.mark.parametrize("name", ["pad12", "pad2d"])
+def test_a_pad_that_is_taken_over_makes_the_call_of_padding_in_the_convolution(name: str) -> None:
+    (inside,), (before,) = (shared(f"small/{exporter}_{name}").layers for exporter in "dl")
+    assert inside.call == before.call
+    assert (len(inside.folded), len(before.folded)) == (0, 1)
+
+
+def test_a_pad_that_no_kernel_can_take_over_stays_a_layer() -> None:
+    pad, conv = shared("small/l_causal").layers
+    assert (pad.call.entry, conv.folded) == ("pad_s8", ())
+
+
+def test_amounts_of_a_pad_that_follow_from_constants_are_constants() -> None:
+    constants = {"shape": [4], "front": [0, 0, 2, 2], "order": [2, -1], "last": [-1], "least": [-(1 << 63)]}
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["back"], value=numpy_helper.from_array(np.array([1]))),
+        helper.make_node("Concat", ["front", "back"], ["all"], axis=0),
+        helper.make_node("Reshape", ["all", "order"], ["pairs"]),
+        helper.make_node("Transpose", ["pairs"], ["turned"], perm=[1, 0]),
+        helper.make_node("Transpose", ["turned"], ["again"], perm=[1, 0]),
+        helper.make_node("Reshape", ["again", "last"], ["flat"]),
+        helper.make_node("Cast", ["flat"], ["amounts"], to=onnx.TensorProto.INT64),
+        helper.make_node("Pad", ["x", "amounts"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()],
+    )
+    loaded = read(finished(graph))
+    assert loaded.constants["amounts"].values() == (0, 0, 2, 2, 1, 1, 1, 1)
+    (layer,) = lower(loaded).layers
+    assert layer.call.output_dims == (2, 11, 11, 5)
