@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Finding, Location
 
 if TYPE_CHECKING:
@@ -17,40 +18,23 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered
 
 
-class FileReport(NamedTuple):
-    """What the linter says about one file."""
-
-    path: str
-    """File as the user named it."""
-    findings: tuple[Finding, ...]
-    """Findings that remain after selection and suppression, in file order."""
-    readable: bool
-    """False where the file could not be analysed at all."""
-    notes: tuple[str, ...]
-    """What the analysis took for granted, for the reader."""
-    statistics: dict[str, int]
-    """Counts: nodes, layers, suppressed findings and the uses of each configured suppression."""
-    skipped: tuple[str, ...] = ()
-    """Codes of rules that did not run because the model is too large for them."""
-
-
-def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileReport:
+def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileResult:
     """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
         model = ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
-        return _report(path, settings, None, [_problem(error.kind, error.message, Location(path))])
+        return _result(path, settings, None, [_problem(error.kind, error.message, Location(path))])
     graph, lowered = model.graph, model.lowered
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
     sized = [] if skipped else _size_findings(model, settings)
     found = [*_problems(graph), *_layer_findings(model), *sized]
-    report = _report(path, settings, graph, found, skipped)
-    return report._replace(
+    result = _result(path, settings, graph, found, skipped)
+    return result._replace(
         notes=(*_notes(lowered, settings), *_skips(path, settings, too_large)),
-        statistics={"nodes": len(graph.nodes), "layers": len(lowered.layers), **report.statistics},
+        statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 
 
@@ -64,18 +48,27 @@ def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
         return None
 
 
-def _report(
+def _result(
     path: str, settings: Settings, graph: Graph | None, found: list[Finding], skipped: tuple[str, ...] = ()
-) -> FileReport:
+) -> FileResult:
+    """The findings that are left after selection, levels and suppressions."""
     kept = [finding for finding in (codes.adjust(raw, settings) for raw in found) if finding]
-    outcome = suppress.apply(kept, settings, graph, path, skipped)
-    return FileReport(path, outcome.findings, graph is not None, (), outcome.counts, skipped)
+    left = suppress.apply(kept, settings, graph, path, skipped)
+    return FileResult(
+        path,
+        left.findings,
+        settings.fail_on,
+        readable=graph is not None,
+        statistics=(("suppressed", left.number),),
+        skipped=skipped,
+        matches=left.matches,
+    )
 
 
 def _problem(kind: str, message: str, location: Location) -> Finding:
     """The finding on a problem of a file, made by the rule that claims its kind."""
     from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
     return next(check_of_kind(kind).findings(FileProblem(message, location)))
 
@@ -126,8 +119,8 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
 
 def _size_codes() -> tuple[str, ...]:
     """Codes of the rules on sizes."""
-    from onnxlint_cmsis.checks.registry import checks_of
     from onnxlint_cmsis.checks.rule import RuleScope
+    from onnxlint_cmsis.checks.rule_registry import checks_of
 
     return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
 

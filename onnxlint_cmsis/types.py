@@ -185,7 +185,7 @@ class Resize(NamedTuple):
     """Where LOCKED: the node and the reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Content:
     """What is said about one place of one model."""
 
@@ -207,7 +207,7 @@ class Content:
     """Further facts for JSON and SARIF."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Statement(Content):
     """What a check says; the row of its rule makes a finding of it."""
 
@@ -215,7 +215,7 @@ class Statement(Content):
     """A milder level than the rule's; None for the rule's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RuleStamp:
     """The rule that a finding belongs to."""
 

@@ -15,8 +15,8 @@ from firmware_check.operator_format import ROWS  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
 from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
-from onnxlint_cmsis.checks.registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
+from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402

@@ -17,8 +17,8 @@ from pathlib import Path
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.evidence import Evidence
 from onnxlint_cmsis.checks.gain import COMPILER, pair_values
-from onnxlint_cmsis.checks.registry import CHECKS
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule_registry import CHECKS
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release

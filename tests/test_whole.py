@@ -10,10 +10,11 @@ from pathlib import Path
 import onnx
 import pytest
 
-from onnxlint_cmsis.checks.registry import RULES
+from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import FileReport, lint_file
+from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Freedom, Level
 from support import paths
 
@@ -37,7 +38,7 @@ def node_models() -> tuple[tuple[str, bytes], ...]:
     return tuple((case.name, case.model.SerializeToString()) for case in cases if case.model is not None)
 
 
-def believable(report: FileReport) -> None:
+def believable(report: FileResult) -> None:
     """Every finding is whole: a known code, a full message, a place, and a resize that goes with its freedom."""
     for finding in report.findings:
         assert finding.code in CODES
@@ -84,7 +85,7 @@ def test_shared_models_lint(release: str) -> None:
         believable(report)
         assert report.readable, path
         rows = layers_table(str(path), settings)
-        assert len([row for row in rows if row["entry"]]) == report.statistics["layers"] * len(TARGETS)
+        assert len([row for row in rows if row["entry"]]) == dict(report.statistics)["layers"] * len(TARGETS)
         assert all(row["entry"] or row["reason"] for row in rows)
         assert rows, path
 

@@ -154,7 +154,7 @@ def _are(number: int) -> str:
 
 def _finding(baseline: Baseline, message: str) -> Finding:
     from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
     from onnxlint_cmsis.types import Location
 
     return next(check_of_kind(UNUSED).findings(FileProblem(message, Location(baseline.path))))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 METADATA_KEY = "onnxlint-cmsis:ignore"
 UNUSED = "unused-suppression"
 """Kind of the problem that a suppression matches nothing."""
-SUPPRESSED = "suppressed"
 _VALUE = re.compile(r"\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)", re.DOTALL)
 
 
@@ -26,8 +25,10 @@ class Suppressed(NamedTuple):
 
     findings: tuple[Finding, ...]
     """Those nobody accepted, then one for each suppression of the model that matches nothing."""
-    counts: dict[str, int]
-    """`suppressed`: findings left out; and by origin the matches of each configuration entry that covers the file."""
+    number: int
+    """Findings left out."""
+    matches: dict[str, int]
+    """By origin the findings that each configuration entry which covers the file matches."""
 
 
 class _Marked(NamedTuple):
@@ -44,7 +45,7 @@ def apply(
 
     `graph` is None for a file that could not be read; `skipped` are codes of rules that did not run on it, whose
     suppressions nobody can call unused. An entry of the configuration may cover many files, so that one
-    is unused can only be told at the end of a run, from `counts`.
+    is unused can only be told at the end of a run, from `matches`.
     """
     configured = [entry for entry in settings.suppress if _covers(entry, settings, path)]
     marked, unknown = _in_model(graph, path) if graph else ([], [])
@@ -60,9 +61,8 @@ def apply(
     idle = [mark for mark, hit in zip(marked, hits[len(configured) :], strict=True) if not hit]
     unused = [_unused(mark) for mark in idle if not concerns(mark.suppression, skipped)]
     reported = (codes.adjust(finding, settings) for finding in [*unknown, *unused])
-    counts = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
-    counts[SUPPRESSED] = len(findings) - len(kept)
-    return Suppressed((*kept, *(finding for finding in reported if finding)), counts)
+    matched = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
+    return Suppressed((*kept, *(finding for finding in reported if finding)), len(findings) - len(kept), matched)
 
 
 def matches(entry: Suppression, finding: Finding) -> bool:
@@ -85,14 +85,14 @@ def concerns(entry: Suppression, codes_: Sequence[str]) -> bool:
 def unused_finding(message: str, where: Location) -> Finding:
     """A finding of the rule unused-suppression with the text and place given."""
     from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
     return next(check_of_kind(UNUSED).findings(FileProblem(message, where)))
 
 
 def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
     """True where the entry's pattern matches the file and its rules run on it."""
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     return (entry.path is None or entry.path.matches(path)) and any(
         codes.enabled(row.code, settings, path) for row in RULES if row.code.startswith(entry.rule)

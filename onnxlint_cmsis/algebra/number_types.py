@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from onnxlint_cmsis.algebra.interval import Fault, Interval, between, made
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.interval import Floats, Mask
 
 EXACT_INT = 2.0**53
 """Integers from here on do not fit a float64."""
@@ -64,15 +69,24 @@ def _whole(computed: Interval, elem_type: str) -> Interval:
 def _real(computed: Interval, elem_type: str) -> Interval:
     low, high = computed.low, computed.high
     largest, smallest = LARGEST.get(elem_type, LARGEST["float16"]), SMALLEST.get(elem_type, SMALLEST["float16"])
-    large = np.isfinite(low) & (np.abs(low) > largest) | np.isfinite(high) & (np.abs(high) > largest)
+    large, small = _beyond(low, largest), _below(low, smallest)
+    if low is not high:
+        large, small = large | _beyond(high, largest), small | _below(high, smallest)
     if large.any():
         certain = ((low > largest) | (high < -largest)).all()
         computed = computed.flawed(large, Fault("is infinite" if certain else "may be infinite"))
-    small = ((low != 0) & (np.abs(low) < smallest)) | ((high != 0) & (np.abs(high) < smallest))
     if not small.any():
         return computed
     low, high = np.where(small, np.minimum(low, 0), computed.low), np.where(small, np.maximum(high, 0), computed.high)
     return made(low, high, computed)
+
+
+def _beyond(end: Floats, largest: float) -> Mask:
+    return np.asarray(np.isfinite(end) & (np.abs(end) > largest))
+
+
+def _below(end: Floats, smallest: float) -> Mask:
+    return np.asarray((end != 0) & (np.abs(end) < smallest))
 
 
 def settled(stored: Interval, elem_type: str) -> Interval:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MAX_ELEMENTS = 2**24
 """Elements of an array; of a tensor that needs a larger one nothing is known."""
-MAX_LANES = 2**20
-"""Lanes of a class that are looked at one by one; a larger class is locked."""
 
 
 def fits(*shapes: Sequence[int]) -> bool:

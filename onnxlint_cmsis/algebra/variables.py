@@ -13,6 +13,8 @@ from onnxlint_cmsis.types import Size
 
 MAX_PARTS = 512
 """Leaves one axis may hold; a longer one is locked instead of followed, to keep the analysis linear."""
+MAX_LANES = 2**20
+"""Lanes of a class that are looked at one by one; a larger class is locked."""
 
 
 @dataclass(frozen=True)

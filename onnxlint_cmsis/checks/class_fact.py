@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.types import Location, Resize, Statement, Target
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.dims.result import DimensionClass
 
 SHOWN = 3
 """Layers that a message names."""

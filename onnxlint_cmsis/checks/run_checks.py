@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
 from onnxlint_cmsis.types import Finding
 

@@ -1,4 +1,4 @@
-"""Values that never change, equal and hashed by their fields.
+"""Immutable values, equal and hashed by their fields.
 
 Written out because building a frozen dataclass costs over a millisecond of every run's start.
 """

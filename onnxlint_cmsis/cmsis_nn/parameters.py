@@ -1,4 +1,4 @@
-"""Bytes of the constants that a call reads: weights, bias, and the multipliers and shifts of its rescaling."""
+"""Bytes of the constants that a call reads: weights, bias, multipliers and shifts."""
 
 from __future__ import annotations
 

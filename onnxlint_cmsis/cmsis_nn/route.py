@@ -1,4 +1,4 @@
-"""Which kernel a call ends in, and what is known against it. Pure: tables in, a Route out."""
+"""Route a call: the kernel that runs it, and its hazards. Pure: tables in, a Route out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Route(NamedTuple):
     reverse_buffer_size: int | None = -1
     """Bytes of the second context of a transposed convolution; -1 where the entry point has none."""
     hazards: tuple[Hazard, ...] = ()
-    """What is known against the call: rows whose condition is True. What a caller must allocate is not among them."""
+    """Hazards of the call: rows whose condition is True. Buffers that a caller must allocate are not among them."""
     open_hazards: tuple[Hazard, ...] = ()
     """Rows whose condition an unknown size leaves open."""
     tried: Tried = ()

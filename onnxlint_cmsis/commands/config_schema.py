@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.commands.options import CommandParser
 from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.kinds import KINDS
 from onnxlint_cmsis.config.settings import KEYS
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    return Parser("config-schema", "Print the JSON Schema of the configuration.")
+    return CommandParser("config-schema", "Print the JSON Schema of the configuration.")
 
 
 def run(argv: list[str]) -> int:

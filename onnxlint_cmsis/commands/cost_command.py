@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.commands.json_lines import add_lines, answer_file
-from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.commands.options import CommandParser
 
 
 def run(argv: list[str]) -> int:
@@ -13,11 +13,11 @@ def run(argv: list[str]) -> int:
     return answer_file(make_parser().parse_args(argv), answer)
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
     from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES
 
-    parser = Parser(
+    parser = CommandParser(
         "cost",
         "Predict the instructions (not cycles) that CMSIS-NN retires for a layer, null where nothing was measured "
         f"that says: for JSON lines with the fields kind ({', '.join(ENTRIES)}), h, w, in_c, kh, kw, out_c, out_h, "

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
-from onnxlint_cmsis.commands.options import Parser, add_keys, configuration
+from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.lower.verdict import UNDECIDED
@@ -33,9 +33,9 @@ WIDEST = 56
 """Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = Parser("layers", DESCRIPTION)
+    parser = CommandParser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)

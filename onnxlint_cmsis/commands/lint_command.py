@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.discover import STDIN, discover
-from onnxlint_cmsis.commands.options import PROGRAM, Parser, add_keys, configuration
+from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.work import Job, lint_all
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.commands.outcome import Outcome
+    from onnxlint_cmsis.commands.outcome import RunOutcome
     from onnxlint_cmsis.commands.work import Linted
     from onnxlint_cmsis.config.resolve import Configuration
     from onnxlint_cmsis.config.settings import Settings
@@ -60,9 +60,9 @@ def run(argv: list[str]) -> int:
     return _report(args, _lint(args, jobs), leading)
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = Parser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
+    parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add(
@@ -146,11 +146,11 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
         linted.append(each)
         if args.verbose:
             print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
-        if each.error:
-            _complain(f"{each.job.path}: internal error: {each.error}; please report it (-v shows where)")
+        if each.file.error:
+            _complain(f"{each.job.path}: internal error: {each.file.error}; please report it (-v shows where)")
             if args.verbose:
                 print(each.trace, file=sys.stderr)
-        elif not each.readable and not each.findings:
+        elif not each.file.readable and not each.file.findings:
             _complain(f"{each.job.path}: it could not be read, and the rule that says why does not run")
     return linted
 
@@ -185,7 +185,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -
     return code
 
 
-def _exit_code(args: argparse.Namespace, outcome: Outcome) -> int:
+def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
     """The run's exit code, with what the options make of fixes and findings."""
     changed = any(file.fix and file.fix.changed for file in outcome.files)
     code = outcome.exit_code
@@ -194,7 +194,7 @@ def _exit_code(args: argparse.Namespace, outcome: Outcome) -> int:
     return 0 if args.exit_zero and code == 1 else code
 
 
-def _run(args: argparse.Namespace, linted: list[Linted], outcome: Outcome, leading: Settings, code: int) -> Run:
+def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, leading: Settings, code: int) -> Run:
     from onnxlint_cmsis.commands.terminal import wants_color
     from onnxlint_cmsis.reporters.report_run import Run
 
@@ -220,8 +220,8 @@ def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     from onnxlint_cmsis.commands.outcome import conclude
     from onnxlint_cmsis.reporters.plain import counted
 
-    readable = [each for each in linted if each.readable and not each.error]
-    number = baseline.write(args.write_baseline, [(each.job.path, each.findings) for each in readable])
+    readable = [each for each in linted if each.file.readable and not each.file.error]
+    number = baseline.write(args.write_baseline, [(each.job.path, each.file.findings) for each in readable])
     if not args.quiet:
         _print(f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}\n")
     return 2 if conclude(linted).exit_code == 2 else 0

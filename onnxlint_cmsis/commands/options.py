@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROGRAM = "onnxlint-cmsis"
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser that reports what is wrong in one line."""
 
     def __init__(self, command: str, description: str, **more: str) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.reporters.report_run import FileResult
 from onnxlint_cmsis.reporters.uris import shown
+from onnxlint_cmsis.results.file_result import FileResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Finding
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """What a run reports."""
 
     files: tuple[FileResult, ...]
@@ -28,14 +28,18 @@ class Outcome(NamedTuple):
     """0 clean, 1 findings, 2 something could not be linted."""
 
 
-def conclude(linted: list[Linted]) -> Outcome:
+def conclude(linted: list[Linted]) -> RunOutcome:
     """Lay the baselines over the results, add what is unused, hide what is not to be shown."""
     new, about_baselines = _beyond_baseline(linted)
-    models = [(_result(each, findings), each.job.settings) for each, findings in zip(linted, new, strict=True)]
+    folder = str(Path.cwd())
+    models = [
+        (each.file._replace(path=shown(each.job.path, folder), findings=findings), each.job.settings)
+        for each, findings in zip(linted, new, strict=True)
+    ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
     files = tuple(_visible(result, settings) for result, settings in every)
     hidden = sum(len(result.findings) for result, _ in every) - sum(len(file.findings) for file in files)
-    return Outcome(files, hidden, exit_code([result for result, _ in every]))
+    return RunOutcome(files, hidden, exit_code([result for result, _ in every]))
 
 
 def exit_code(results: Iterable[FileResult]) -> int:
@@ -49,14 +53,6 @@ def exit_code(results: Iterable[FileResult]) -> int:
     return code
 
 
-def _result(each: Linted, findings: tuple[Finding, ...]) -> FileResult:
-    settings = each.job.settings
-    origins = {entry.origin for entry in settings.suppress}
-    counts = tuple((name, count) for name, count in each.statistics.items() if name not in origins)
-    path = shown(each.job.path, str(Path.cwd()))
-    return FileResult(path, findings, settings.fail_on, each.readable, each.notes, counts, each.error, fix=each.fix)
-
-
 def _visible(result: FileResult, settings: Settings) -> FileResult:
     """The result without the findings below the level that is shown."""
     return result._replace(findings=tuple(f for f in result.findings if f.level >= settings.min_level))
@@ -67,19 +63,19 @@ def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], l
     told = [each for each in linted if each.job.settings.baseline and not each.only_fixed]
     used = {each.job.settings.baseline: each.job.settings for each in told}
     if not used:
-        return [each.findings for each in linted], []
+        return [each.file.findings for each in linted], []
     from onnxlint_cmsis.accepted import baseline
 
     read = {path: baseline.read(path) for path in used}
     new = []
     for each in linted:
-        entries = read.get(each.job.settings.baseline) if each.readable else None
-        new.append(baseline.remaining(entries, each.job.path, each.findings) if entries else each.findings)
+        entries = read.get(each.job.settings.baseline) if each.file.readable else None
+        new.append(baseline.remaining(entries, each.job.path, each.file.findings) if entries else each.file.findings)
     about = []
     for path, settings in used.items():
         mine = [each for each in told if each.job.settings.baseline == path]
-        sound = [each for each in mine if each.readable and not each.error]
-        finished = [baseline.Told(each.job.path, each.findings, each.ran) for each in sound]
+        sound = [each for each in mine if each.file.readable and not each.file.error]
+        finished = [baseline.Told(each.job.path, each.file.findings, each.ran) for each in sound]
         about += [(finding, settings) for finding in baseline.unused(read[path], finished)]
     return new, about
 
@@ -95,12 +91,12 @@ def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]
         entry.origin
         for each in linted
         for entry in each.job.settings.suppress
-        if (each.error or not each.readable or concerns(entry, each.skipped))
+        if (each.file.error or not each.file.readable or concerns(entry, each.file.skipped))
         and (entry.path is None or entry.path.matches(each.job.path))
     }
     for each in linted:
-        for origin in entries.keys() & each.statistics.keys():
-            hits[origin] = hits.get(origin, 0) + each.statistics[origin]
+        for origin in entries.keys() & each.file.matches.keys():
+            hits[origin] = hits.get(origin, 0) + each.file.matches[origin]
             files[origin] = files.get(origin, 0) + 1
     return [
         (_unused(origin, files[origin], entry.rule, settings), settings)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.commands.json_lines import add_lines, answer_file, target_of
-from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.commands.options import CommandParser
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(argv: list[str]) -> int:
 
 def _answer(asked: Mapping[str, object], target: Target) -> dict[str, object]:
     """The answer to a record, with the codes of the rules that report its hazards."""
-    from onnxlint_cmsis.checks.registry import check_of_kind
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
     from onnxlint_cmsis.cmsis_nn.route_json import answer
 
     found = answer(asked, target)
@@ -46,9 +46,9 @@ def _answer(asked: Mapping[str, object], target: Target) -> dict[str, object]:
     return found
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = Parser(
+    parser = CommandParser(
         "route",
         "Tell which kernel CMSIS-NN picks for a shape, and why: for JSON lines read from a file or standard input, "
         "or for the one shape that --wrapper and the sizes describe.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.options import Parser
+from onnxlint_cmsis.commands.options import CommandParser
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def make_parser() -> Parser:
+def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = Parser("rule", "Explain a rule: what it reports, why, and what to do.")
+    parser = CommandParser("rule", "Explain a rule: what it reports, why, and what to do.")
     parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
     parser.add_argument("--all", action="store_true", help="every rule")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
@@ -43,7 +43,7 @@ def run(argv: list[str]) -> int:
 
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
     from onnxlint_cmsis.config.codes import resolve
 
     try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.results.file_result import FileResult
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.results.fix_result import FixResult
-    from onnxlint_cmsis.types import Finding
 
 
 class Job(NamedTuple):
@@ -28,37 +29,25 @@ class Job(NamedTuple):
 
 
 class Linted(NamedTuple):
-    """What the engine said about one file."""
+    """What came of one job."""
 
     job: Job
-    """The file."""
-    findings: tuple[Finding, ...] = ()
-    """After selection, levels and suppressions."""
-    readable: bool = True
-    """False where there was no model to analyse."""
-    notes: tuple[str, ...] = ()
-    """How it was read."""
-    statistics: dict[str, int] = {}  # noqa: RUF012
-    """Counts by name."""
-    error: str = ""
-    """Internal error, in one line."""
+    """The file and how it was linted."""
+    file: FileResult
+    """What was said of it."""
     trace: str = ""
-    """Where the internal error happened."""
-    fix: FixResult | None = None
-    """What came of fixing it."""
-    skipped: tuple[str, ...] = ()
-    """Codes of rules that did not run because the model is too large for them."""
+    """Where an internal error happened."""
 
     @property
     def only_fixed(self) -> bool:
         """True where its findings were not asked for."""
-        return self.fix is not None and self.job.fix != "fix"
+        return self.file.fix is not None and self.job.fix != "fix"
 
     def ran(self, code: str) -> bool:
         """Whether a rule ran on the file."""
         from onnxlint_cmsis.config.codes import enabled
 
-        return code not in self.skipped and enabled(code, self.job.settings, self.job.path)
+        return code not in self.file.skipped and enabled(code, self.job.settings, self.job.path)
 
 
 def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
@@ -77,10 +66,9 @@ def lint_one(job: Job) -> Linted:
     from onnxlint_cmsis import engine
 
     try:
-        report = engine.lint_file(job.path, job.settings, job.data)
+        return Linted(job, engine.lint_file(job.path, job.settings, job.data))
     except Exception as error:
         return _failed(job, error)
-    return Linted(job, report.findings, report.readable, report.notes, report.statistics, skipped=report.skipped)
 
 
 def fix_one(job: Job) -> Linted:
@@ -91,19 +79,25 @@ def fix_one(job: Job) -> Linted:
     try:
         fixed = fix_file(job.path, job.settings, write=job.fix != "diff")
         if fixed is None or job.fix == "fix":
-            return Linted(job, fix=fixed)
+            return Linted(job, _nothing_said(job)._replace(fix=fixed))
         notes = engine.assumptions(job.path, job.settings)
     except Exception as error:
         return _failed(job, error)
     if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
-        return Linted(job)
-    return Linted(job, notes=notes, fix=fixed)
+        return Linted(job, _nothing_said(job))
+    return Linted(job, _nothing_said(job)._replace(notes=notes, fix=fixed))
+
+
+def _nothing_said(job: Job) -> FileResult:
+    """The result of a file that was not linted."""
+    return FileResult(job.path, (), job.settings.fail_on)
 
 
 def _failed(job: Job, error: Exception) -> Linted:
     import traceback
 
-    return Linted(job, error=f"{type(error).__name__}: {error}", trace="".join(traceback.format_exception(error)))
+    file = _nothing_said(job)._replace(error=f"{type(error).__name__}: {error}")
+    return Linted(job, file, "".join(traceback.format_exception(error)))
 
 
 class _Task(NamedTuple):
@@ -154,19 +148,19 @@ def _give(tasks: deque[_Task], workers: list[Worker], busy: dict[Worker, _Task])
 
 def _to_lint(fixed: Linted) -> bool:
     """Whether a file that went through fixing is to be linted as well."""
-    return not fixed.error and (fixed.job.fix == "fix" or fixed.fix is None)
+    return not fixed.file.error and (fixed.job.fix == "fix" or fixed.file.fix is None)
 
 
 def _outcome(task: _Task, answer: Linted | Ended) -> Linted:
     """The result of fixing, or that of linting with what came of fixing."""
     from onnxlint_cmsis.commands.workers import Ended
 
-    fix = task.fixed.fix if task.fixed else None
+    fix = task.fixed.file.fix if task.fixed else None
     if not isinstance(answer, Ended):
-        return answer if task.fixes else answer._replace(fix=fix)
+        return answer if task.fixes else answer._replace(file=answer.file._replace(fix=fix))
     if task.fixes:
-        return Linted(task.job, fix=_unproven(task.job, answer))
-    return Linted(task.job, error=f"its process ended {answer.how}", fix=fix)
+        return Linted(task.job, _nothing_said(task.job)._replace(fix=_unproven(task.job, answer)))
+    return Linted(task.job, _nothing_said(task.job)._replace(error=f"its process ended {answer.how}", fix=fix))
 
 
 def _unproven(job: Job, ended: Ended) -> FixResult:

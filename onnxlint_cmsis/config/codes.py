@@ -20,7 +20,7 @@ def resolve(text: str) -> str:
     wanted = text.strip()
     if wanted.upper() == EVERY:
         return EVERY
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     for rule in RULES:
         if wanted.lower() == rule.name:
@@ -35,7 +35,7 @@ def _existing(wanted: str) -> str:
     """The names that come close, or all codes."""
     import difflib
 
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     words = [word for rule in RULES for word in (rule.code, rule.name)]
     close = difflib.get_close_matches(wanted, words, cutoff=0.75)
@@ -59,7 +59,7 @@ def enabled(code: str, settings: Settings, path: str) -> bool:
 
 def fixable(settings: Settings, path: str) -> frozenset[str]:
     """Codes whose findings a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     able = settings.fixable + settings.extend_fixable
     return frozenset(
@@ -79,7 +79,7 @@ def level_of(code: str, level: Level, settings: Settings) -> Level:
     size = longest(code, settings.levels)
     if size < 0:
         return level
-    from onnxlint_cmsis.checks.registry import rule
+    from onnxlint_cmsis.checks.rule_registry import rule
 
     wanted = settings.levels[code[:size]]
     return wanted if level >= rule(code).level else min(level, wanted)

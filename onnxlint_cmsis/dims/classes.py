@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from onnxlint_cmsis.algebra.axes import Axis, Resolver, leaves
 from onnxlint_cmsis.algebra.context import Context, Naming
-from onnxlint_cmsis.algebra.variables import Dimension, Lock, find, leaves_of
+from onnxlint_cmsis.algebra.variables import MAX_LANES, Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.dims.result import Decider, DimensionClass, Dimensions, SizeName
 from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.dims.walk import walk
@@ -37,6 +37,9 @@ def analyse(graph: Graph) -> Dimensions:
     by_leaf = {number: tuple(locks.get(root, ())) for number, root in enumerate(resolver.leaves)}
     for number, reason in resolver.opaque.items():
         by_leaf[number] += (Lock("", reason),)
+    for number, root in enumerate(resolver.leaves):
+        if (root.size or 0) > MAX_LANES:
+            by_leaf[number] += (Lock("", f"it has {root.size} channels; followed are up to {MAX_LANES}"),)
     members = _members(context, axes, uses, deciders.keys() | readers.keys())
     classes: dict[int, DimensionClass] = {}
     for leaf in sorted(members):

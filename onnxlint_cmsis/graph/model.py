@@ -101,7 +101,7 @@ class Node:
         return value if isinstance(value, str) else default
 
 
-class TensorQuantization(NamedTuple):
+class StoredQuantization(NamedTuple):
     """Quantization that a format keeps on the tensor: real = scale × (stored − zero-point)."""
 
     scales: tuple[float, ...]
@@ -164,7 +164,7 @@ class Graph:
     """metadata_props of nodes that have any, by `Node.index`."""
     has_functions: bool = False
     """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
-    quantization: dict[str, TensorQuantization] = field(default_factory=dict)
+    quantization: dict[str, StoredQuantization] = field(default_factory=dict)
     """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:

@@ -1,1 +1,1 @@
-"""Which size every dimension class should have on the targets: candidates, prices, an exact search, policies."""
+"""Choose the size of every dimension class: candidates, prices, exact search, policies."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.hazard_check import HazardCheck
-from onnxlint_cmsis.checks.registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.planning.policies import POLICIES
 

@@ -1,4 +1,4 @@
-"""The sizes that a class may take."""
+"""Candidate sizes of each class."""
 
 from __future__ import annotations
 

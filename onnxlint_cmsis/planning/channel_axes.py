@@ -1,4 +1,4 @@
-"""Where the channel counts of a layer's call come from, and the call at other sizes of the classes."""
+"""The axes that give a layer its channel counts, and its call at other sizes of their classes."""
 
 from __future__ import annotations
 

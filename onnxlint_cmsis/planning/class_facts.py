@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from onnxlint_cmsis.algebra.axes import Form
 from onnxlint_cmsis.checks.class_fact import ClassFact
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
-from onnxlint_cmsis.checks.registry import checks_of, codes_of, rule
 from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.checks.subject import node_location
 from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on

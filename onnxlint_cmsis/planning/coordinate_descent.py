@@ -1,4 +1,4 @@
-"""A local minimum of a problem too large for tables: one variable at a time, then pairs that share a factor."""
+"""Coordinate descent for a problem too large for tables: one variable at a time, then pairs that share a factor."""
 
 from __future__ import annotations
 

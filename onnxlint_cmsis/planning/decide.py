@@ -1,4 +1,4 @@
-"""From a model and a policy to the sizes its classes should have, and why nothing changes where nothing does."""
+"""Choose the sizes of a model's classes by a policy, within hazards, budget and least gain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SizeDecision(NamedTuple):
     before: Count
     """What the model measures."""
     repaired: Count
-    """What it measures with nothing but its hazards repaired; as before where there are none to repair."""
+    """What it measures with its hazards repaired alone; as before without hazards to repair."""
     after: Count
     """What it measures with `sizes`."""
     best: Count

@@ -1,4 +1,4 @@
-"""The factors of a model: what its layers, its stored constants and its classes measure at other sizes."""
+"""The factors of a model: measures of its layers, stored constants and classes at other sizes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
-from onnxlint_cmsis.checks.registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.checks.subject import Subject
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -84,7 +84,7 @@ def _wanted(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: 
 
 
 def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misses: Misses | None) -> Factor:
-    """What one layer measures, on every target."""
+    """Measures of one layer on every target."""
     index = MeasureIndex(len(prices.targets))
     scope = tuple(leaf for leaf in site.leaves if leaf in domains)
     present = prices.of(site.layer.call)

@@ -1,4 +1,4 @@
-"""What LOCKED classes could gain if they were free: one class at a time, everything else as it is."""
+"""The gain of each LOCKED class if it alone were free."""
 
 from __future__ import annotations
 

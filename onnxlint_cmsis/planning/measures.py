@@ -1,4 +1,4 @@
-"""What is counted of a choice of sizes, in which place of the row of measures."""
+"""The measures of a choice of sizes, and their order in a row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Count(NamedTuple):
     hazards: tuple[int, ...] = ()
     """Known hazards of each target."""
     risks: tuple[int, ...] = ()
-    """Known and open hazards of each target, which no policy lowers but none may raise."""
+    """Known and open hazards of each target; no policy lowers them, none may raise them."""
     instructions: tuple[int, ...] = ()
     """Of each target."""
     unpriced: int = 0
-    """Lanes added, and kernels entered, where no cost is known."""
+    """Lanes added, and kernels entered, at unknown cost."""
     misses: int = 0
-    """Routing conditions missed."""
+    """Missed routing conditions."""
     unaligned: int = 0
-    """Channel counts that are no multiple."""
+    """Channel counts off the multiple of `--align`."""
     bytes: int = 0
     """Bytes of stored constants."""
 
@@ -36,7 +36,7 @@ class MeasureIndex(NamedTuple):
     """Number of targets."""
 
     def row(self, count: Count) -> Measures:
-        """The measures in their places; a tuple left out is zeros."""
+        """The measures as a row; a missing tuple stands for zeros."""
         zeros = (0,) * self.targets
         rest = count.unpriced, count.misses, count.unaligned, count.bytes
         of_targets = (count.hazards or zeros, count.risks or zeros, count.instructions or zeros)
@@ -74,7 +74,7 @@ class MeasureIndex(NamedTuple):
 
     @property
     def unpriced(self) -> int:
-        """Place of what no cost is known of."""
+        """Place of what has unknown cost."""
         return 3 * self.targets
 
     @property
@@ -84,7 +84,7 @@ class MeasureIndex(NamedTuple):
 
     @property
     def unaligned(self) -> int:
-        """Place of the channel counts that are no multiple."""
+        """Place of the channel counts off the multiple."""
         return 3 * self.targets + 2
 
     @property

@@ -1,4 +1,4 @@
-"""Everything planning finds out about one model: its layers and classes, its lanes, and the sizes a policy asks for."""
+"""The plan for one model: its layers and classes, its lanes, and the sizes that a policy chooses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ModelPlan(NamedTuple):
-    """What is known of one model on some targets."""
+    """What planning found out about one model on some targets."""
 
     view: PlanningInput
     """Layers and classes."""
@@ -26,13 +26,13 @@ class ModelPlan(NamedTuple):
     lanes: Lanes | None
     """Lanes of its classes; None where weights are not to be read."""
     decision: SizeDecision
-    """Sizes to have."""
+    """Chosen sizes."""
     options: FixOptions
-    """What was asked for."""
+    """Options of the fix."""
     refused: Mapping[int, str]
     """Classes that had to stay as they are, with the reason."""
     accepted: tuple[Finding, ...] = ()
-    """Findings on classes that stay as they are because nobody would see these."""
+    """Findings that the user accepted; their classes keep their sizes."""
 
 
 def plan_model(
@@ -42,7 +42,7 @@ def plan_model(
     refused: Mapping[int, str],
     disproved: Collection[Place] = (),
 ) -> ModelPlan:
-    """Look at a model and decide.
+    """Analyse a model and choose sizes.
 
     `refused` names classes that must stay as they are; `disproved` are places that were seen to hold other values than
     the analysis says.

@@ -1,4 +1,4 @@
-"""A model as planning sees it: its layers' sites, and the classes whose growth costs what nobody can tell."""
+"""A model as planning sees it: the channel axes of its layers, and the classes whose growth has unknown cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PlanningInput(NamedTuple):
     others: tuple[Layer, ...]
     """All other layers; their prices do not move."""
     unpriced: dict[int, str]
-    """Class to the label of a node along it whose cost is not known."""
+    """Class to the label of a node along it that has no known cost."""
     fixable: Fixable
     """Which findings on layers count."""
 
@@ -84,7 +84,7 @@ def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> 
 
 
 def _free(graph: Graph, node: Node) -> bool:
-    """Tell whether an operator costs nothing of its own."""
+    """Whether an operator costs nothing."""
     operator = operator_of(node)
     if operator in FREE_WITH_CONSTANT:
         return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)

@@ -1,11 +1,11 @@
-"""The policies as data: which sizes a class may take, and what is least."""
+"""The policies as data: the sizes a class may take, and the objective to minimise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from onnxlint_cmsis.checks.registry import codes_of_policy
+from onnxlint_cmsis.checks.rule_registry import codes_of_policy
 from onnxlint_cmsis.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.planning.problem import Level
 
@@ -29,7 +29,7 @@ class Policy(NamedTuple):
     named: bool
     """Whether sizes that routing conditions name are candidates too."""
     lowers: Callable[[Count], int]
-    """What a size has to lower to be asked for its own sake, not for that of a hazard alone."""
+    """Objective that a new size must improve; a size that improves nothing but hazards answers only them."""
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a layer at given channel counts is worth on every target: known hazards and predicted instructions."""
+"""The price of a layer at given channel counts on every target: known hazards and predicted instructions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Cost = Callable[[KernelCall, Target, Route], Prediction]
 Routed = Callable[[KernelCall, Target], Route]
 
 LARGEST = 2**44
-"""Elements of input or output times those of the filter, from which on a cost counts as unknown: no loop runs more
-often, so that below it all is exact in int64 and in floats."""
+"""Elements of input or output times those of the filter above which a cost counts as unknown. No loop runs more often
+than that, so all counts below it are exact in int64 and in floats."""
 
 
 class Price(NamedTuple):

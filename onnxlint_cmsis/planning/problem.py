@@ -1,4 +1,4 @@
-"""A choice of sizes as data: variables with candidate sizes, and factors that say what each choice measures."""
+"""The search for sizes as data: variables with candidate sizes, and factors that measure each choice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Sizes = dict[int, int]
 """Variable to size."""
 Measures = tuple[int, ...]
-"""What is counted, in an order that the problem's maker fixes: hazards, instructions, bytes."""
+"""Hazards, instructions, bytes and the like, in the order of `measures.MeasureIndex`."""
 Level = tuple[int, ...]
 """Weight of each measure in one level of an objective; an earlier level goes before every later one."""
 
@@ -30,7 +30,7 @@ class Factor:
     """One thing whose measures depend on the sizes of a few variables: a layer, a stored tensor, a class."""
 
     def __init__(self, domains: Mapping[int, Sequence[int]], tabulate: Tabulate) -> None:
-        """`domains` has the variables and the sizes that will mostly be asked for."""
+        """`domains` has the variables and the sizes to keep in the table."""
         self.scope = tuple(domains)
         self._tabulate = tabulate
         self._domains = tuple(domains.values())

@@ -1,4 +1,4 @@
-"""The best sizes of a problem under ceilings: exactly where tables can be made, by descent where they cannot."""
+"""The best sizes of a problem under ceilings: exact where the tables fit into memory, by descent elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnxlint_cmsis.planning.coordinate_descent import descend
 from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes, scores
 
 ATTEMPTS = 12
-"""How often the exact search may double the weights of what went above its ceiling."""
+"""How often the exact search may double the weight of a measure above its ceiling."""
 
 
 def solve(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:

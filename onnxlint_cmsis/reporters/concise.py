@@ -9,7 +9,8 @@ from onnxlint_cmsis.reporters.plain import paint, printable
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.results.fix_result import ClassChange, FixResult, LayerChange, Locked, TargetTotal, TensorChange
     from onnxlint_cmsis.results.proof_result import Proof
 

@@ -14,7 +14,8 @@ from onnxlint_cmsis.types import targets_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding, Resize
 
 _ONCE = ("why", "known", "help")

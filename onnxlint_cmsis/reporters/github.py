@@ -8,7 +8,8 @@ from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

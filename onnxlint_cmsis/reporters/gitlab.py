@@ -12,7 +12,8 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 

@@ -12,7 +12,8 @@ from onnxlint_cmsis.reporters.report_run import by_code, by_level
 from onnxlint_cmsis.results.fingerprint import fingerprints
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""

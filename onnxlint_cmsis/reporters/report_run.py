@@ -1,35 +1,12 @@
-"""What every reporter is given: the files of a run with what is to be shown of each."""
+"""What every reporter is given: the files of a run, and how to show them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.results.fix_result import FixResult
-    from onnxlint_cmsis.types import Finding, Level
-
-
-class FileResult(NamedTuple):
-    """One file of a run."""
-
-    path: str
-    """The file, relative to the working directory where it is below it."""
-    findings: tuple[Finding, ...]
-    """What is to be shown."""
-    fail_on: Level
-    """Lowest level that fails the run for this file."""
-    readable: bool = True
-    """False where there was no model to analyse."""
-    notes: tuple[str, ...] = ()
-    """How the file was read, such as `analysed as the int8 model it will become`."""
-    statistics: tuple[tuple[str, int], ...] = ()
-    """Counts of the analysis, by name."""
-    error: str = ""
-    """Internal error that ended the analysis of the file."""
-    model: bool = True
-    """False for a configuration or baseline file that findings are about."""
-    fix: FixResult | None = None
-    """What came of fixing it; None where no fix was asked for."""
+    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.types import Finding
 
 
 class Run(NamedTuple):

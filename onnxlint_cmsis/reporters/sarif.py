@@ -22,7 +22,8 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.reporters.report_run import FileResult, Run
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -27,7 +27,7 @@ SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def descriptors() -> list[Any]:
     """One descriptor for each rule of the table."""
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     return [_descriptor(rule) for rule in RULES]
 

@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.checks.registry import MODULES, RULES, check_of_kind, rule
 from onnxlint_cmsis.checks.rule import stamped
+from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, rule
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file

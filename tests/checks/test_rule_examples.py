@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.checks.gain import UNMEASURED
-from onnxlint_cmsis.checks.registry import CHECKS, LintCheck
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule_registry import CHECKS, LintCheck
 from support.rule_examples import codes_and_levels
 
 BY_NAME = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.rule.name)

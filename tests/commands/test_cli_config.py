@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.registry import CHECKS, codes_of
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.commands.config_schema import schema
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of

@@ -12,6 +12,7 @@ import pytest
 
 from onnxlint_cmsis import __version__, engine
 from onnxlint_cmsis.cli import chosen, main
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import FakeEngine
 
@@ -332,7 +333,7 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     monkeypatch.setattr(
         engine,
         "lint_file",
-        lambda path, settings, _data: seen.append(settings) or engine.FileReport(path, (), True, (), {}),
+        lambda path, settings, _data: seen.append(settings) or FileResult(path, (), settings.fail_on),
     )
     lint(
         capsys,
@@ -382,7 +383,7 @@ def test_rule_explains_and_lists(capsys):
     assert code == 0
     assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
-    from onnxlint_cmsis.checks.registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import RULES
 
     assert rules["version"] == 1
     assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in RULES]

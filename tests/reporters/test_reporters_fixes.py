@@ -6,7 +6,7 @@ import json
 
 from onnxlint_cmsis.reporters import render
 from onnxlint_cmsis.reporters.fixes import shortened
-from onnxlint_cmsis.reporters.report_run import FileResult
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.fix_result import (
     ClassChange,
     FixResult,

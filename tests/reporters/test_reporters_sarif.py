@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from onnxlint_cmsis.checks.registry import RULES, check_of_kind
+from onnxlint_cmsis.checks.rule_registry import RULES, check_of_kind
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.reporters import links, render
-from onnxlint_cmsis.reporters.report_run import FileResult
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level, Location
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result

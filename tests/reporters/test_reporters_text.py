@@ -16,7 +16,7 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.config.keys import FORMATS
 from onnxlint_cmsis.reporters import MODULES, render
 from onnxlint_cmsis.reporters.plain import printable
-from onnxlint_cmsis.reporters.report_run import FileResult
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result

@@ -10,8 +10,8 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport, TflmVerdict
 from support import paths
 from support.tflite_writer import restore, write

@@ -6,8 +6,9 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
@@ -242,3 +243,36 @@ def test_memory_that_was_never_measured_is_not_guessed():
     report = report_of(one_operator("EMBEDDING_LOOKUP", [data([4], "INT32"), data([8, 4]), data([4, 4])]))
     assert report.arena is None
     assert report.no_arena == "the memory of EMBEDDING_LOOKUP has not been measured"
+
+
+def older(date, build=M4):
+    return build._replace(revision=reviewed_revision(date))
+
+
+def pool(batch):
+    options = {"padding": "VALID", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
+    tensors = [data([batch, 4, 4, 8]), data([batch, 2, 2, 8])]
+    return one_operator("MAX_POOL_2D", tensors, ("Pool2DOptions", options))
+
+
+@pytest.mark.parametrize(("date", "verdict"), [("2026-05-31", "wrong"), ("2026-06-01", "CMSIS-NN")])
+def test_pools_of_a_batch_by_date(date, verdict):
+    assert row_of(pool(2), older(date)).verdict.value == verdict
+    assert row_of(pool(1), older(date)).verdict.value == "CMSIS-NN"
+
+
+@pytest.mark.parametrize(("date", "verdict"), [("2026-05-26", "halts"), ("2026-05-27", "CMSIS-NN")])
+def test_depthwise_of_a_batch_by_date(date, verdict):
+    model = depthwise(8)
+    for index in (0, 3):
+        model["subgraphs"][0]["tensors"][index]["shape"][0] = 2
+    assert row_of(model, older(date)).verdict.value == verdict
+    assert row_of(model, older(date, RELEASE)).verdict.value == "CMSIS-NN"
+
+
+@pytest.mark.parametrize(("date", "verdict"), [("2026-05-26", "wrong"), ("2026-05-27", "CMSIS-NN")])
+def test_ranks_of_pad_and_maximum_by_date(date, verdict):
+    padded = with_constants("PAD", [data([4, 8]), constant([2, 2], "INT32", scale=None), data([4, 8])])
+    largest = one_operator("MAXIMUM", [data([8]), data([8]), data([8])])
+    assert row_of(padded, older(date)).verdict.value == verdict
+    assert row_of(largest, older(date)).verdict.value == verdict

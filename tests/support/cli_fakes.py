@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.engine import FileReport
-from onnxlint_cmsis.reporters.report_run import FileResult, Run
+from onnxlint_cmsis.reporters.report_run import Run
+from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Source
 
 TARGET = "cortex-m55, CMSIS-NN 7.0.0, gcc"
@@ -68,6 +68,14 @@ class FakeEngine:
         makers = {"miss": routing_miss, "wrong": wrong_result, "note": note, "unreadable": unreadable}
         found = [makers[word](path) for word in words if word in makers]
         adjusted = [finding for raw in found if (finding := codes.adjust(raw, settings))]
-        outcome = suppress.apply(adjusted, settings, None, path)
+        left = suppress.apply(adjusted, settings, None, path)
         notes = ("analysed as s8",) if "float" in words else ()
-        return FileReport(path, outcome.findings, "unreadable" not in words, notes, {"nodes": 3, **outcome.counts})
+        return FileResult(
+            path,
+            left.findings,
+            settings.fail_on,
+            "unreadable" not in words,
+            notes,
+            (("nodes", 3), ("suppressed", left.number)),
+            matches=left.matches,
+        )

@@ -20,8 +20,8 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from sample_tflm import describe
 from support.tflite_writer import restore, write
 

@@ -1,4 +1,4 @@
-"""How the windows of a layer meet the padding: counts over the output plane that no channel count changes."""
+"""Counts over the output plane of how windows meet the padding; they do not depend on channels."""
 
 from __future__ import annotations
 

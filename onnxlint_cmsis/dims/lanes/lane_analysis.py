@@ -10,7 +10,8 @@ import numpy as np
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.algebra.cells import any_lane
-from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, MAX_LANES, along, anywhere
+from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, along, anywhere
+from onnxlint_cmsis.algebra.variables import MAX_LANES
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.lane_demand import Demand, Masks, needed_columns
 from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, Lanes, Reader

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
 from onnxlint_cmsis.formats.tflite.flat_file import Span
 from onnxlint_cmsis.formats.tflite.flat_table import Value
-from onnxlint_cmsis.graph.model import TensorQuantization
+from onnxlint_cmsis.graph.model import StoredQuantization
 
 BODIES = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),
@@ -30,7 +30,7 @@ class TfliteTensor(NamedTuple):
     """Sizes with -1 in place of those left open; empty where none is."""
     buffer: int
     """Index of the buffer with its values; a buffer without bytes means that the tensor is computed."""
-    quantization: TensorQuantization | None
+    quantization: StoredQuantization | None
     """Scales and zero-points; None for a tensor that is not quantized."""
     is_variable: bool
     """Keeps its value from one run to the next."""

@@ -18,7 +18,7 @@ from onnxlint_cmsis.formats.tflite.flat_table import Table, Value, table_at
 from onnxlint_cmsis.formats.tflite.index_checks import check_indices
 from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
-from onnxlint_cmsis.graph.model import TensorQuantization
+from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.graph.model_error import ModelError
 
 IDENTIFIER = b"TFL3"
@@ -108,11 +108,11 @@ def _tensor(tensor: Table) -> TfliteTensor:
     )
 
 
-def _quantization(quantization: Table) -> TensorQuantization | None:
+def _quantization(quantization: Table) -> StoredQuantization | None:
     scales = quantization.floats("scale")
     if not scales:
         return None
-    return TensorQuantization(scales, quantization.ints("zero_point"), quantization.number("quantized_dimension"))
+    return StoredQuantization(scales, quantization.ints("zero_point"), quantization.number("quantized_dimension"))
 
 
 def _encoding(tensor: Table, quantization: Table | None) -> str:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, Tfli
 from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
-from onnxlint_cmsis.graph.model import Attribute, Body, Constant, Graph, Node, Problem, Tensor, TensorQuantization
+from onnxlint_cmsis.graph.model import Attribute, Body, Constant, Graph, Node, Problem, StoredQuantization, Tensor
 
 DOMAIN = "tflite"
 """Domain of the builtin operators; custom ones have `tflite.custom` and their own name."""
@@ -63,7 +63,7 @@ class _Builder:
         self.nodes: list[Node] = []
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[str, Constant] = {}
-        self.quantization: dict[str, TensorQuantization] = {}
+        self.quantization: dict[str, StoredQuantization] = {}
         self.problems: list[Problem] = []
         self.keys: dict[int, tuple[str, ...]] = {}
 

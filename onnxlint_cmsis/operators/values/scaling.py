@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +41,8 @@ def dequantize_values(node: Node, view: ValueView) -> Interval | None:
     steps, scale, zero = view.input(node, 0), parameter(node, view, 1), parameter(node, view, 2)
     if steps is None or scale is None or zero is None:
         return None
-    real = multiply(_single(subtract(steps, zero, 0.0)), _single(scale), 0.0).bent(_as_float32)
+    offset = subtract(steps, zero, 0.0)
+    real = _in_float32(np.multiply, offset, scale) or multiply(offset, scale, SLACK)
     return real if view.made_type(node) == "float32" else real.rounded(view.rounding(node))
 
 
@@ -49,16 +51,16 @@ def quantize_values(node: Node, view: ValueView) -> Interval | None:
     x, scale, zero = view.input(node, 0), parameter(node, view, 1), parameter(node, view, 2)
     if x is None or scale is None or zero is None or node.int("precision") or not (scale.low > 0).all():
         return None
-    steps = divide(_single(x), _single(scale), 0.0).bent(_as_float32)
+    steps = _in_float32(np.divide, x, scale) or divide(x, scale, SLACK)
     return in_steps(steps, zero, view.made_type(node))
 
 
-def _as_float32(x: Floats) -> Floats:
-    return x.astype(np.float32).astype(np.float64)
-
-
-def _single(x: Interval) -> Interval:
-    return x.bent(_as_float32)
+def _in_float32(function: Callable[..., Floats], x: Interval, scale: Interval) -> Interval | None:
+    """A product or quotient with exact scales, rounded as float32 is; None where the scales are not exact."""
+    if scale.low is not scale.high or not (scale.low > 0).all():
+        return None
+    factor = scale.low.astype(np.float32)
+    return x.bent(lambda end: function(end.astype(np.float32), factor).astype(np.float64))
 
 
 def in_steps(steps: Interval, zero: Interval, elem_type: str) -> Interval | None:

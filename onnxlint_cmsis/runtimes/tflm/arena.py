@@ -30,7 +30,7 @@ class OperatorMemory(NamedTuple):
     """Bytes of each request of Prepare."""
 
 
-class Arena(NamedTuple):
+class ArenaLayout(NamedTuple):
     """Arena of one model in one build, for an arena that ends at a multiple of 16."""
 
     head: int
@@ -53,7 +53,10 @@ class Arena(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Smallest arena in which AllocateTensors succeeds."""
+        """Smallest arena in which AllocateTensors succeeds.
+
+        Temporaries of one Prepare are left out: in a model of one small operator they can ask for some tens more.
+        """
         return max(self.used, self.planning)
 
     def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
@@ -82,7 +85,7 @@ def lay_out(
     operators: Sequence[OperatorMemory],
     scratch: tuple[Scratch, ...],
     sizes: ArenaBytes,
-) -> Arena:
+) -> ArenaLayout:
     """The arena of a model whose operators ask for what `operators` says, in order over all subgraphs."""
     tail = _Tail()
     _structures(tail, model, sizes)
@@ -100,7 +103,7 @@ def lay_out(
     plan = place(planned_buffers(model, scratch))
     head = max((buffer.end for buffer in plan), default=0)
     planning = _planning(model, scratch, len(plan), sizes) + align(before_ends)
-    return Arena(head, -tail.position, planning, tail.parts, plan, scratch)
+    return ArenaLayout(head, -tail.position, planning, tail.parts, plan, scratch)
 
 
 def _structures(tail: _Tail, model: TfliteModel, sizes: ArenaBytes) -> None:

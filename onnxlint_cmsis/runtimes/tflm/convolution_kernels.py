@@ -16,6 +16,7 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
 from onnxlint_cmsis.runtimes.tflm.geometry import window
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, quantized
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall, Pair
 
 NO_BIAS_GROUPED = "without a bias every group after the first adds what lies at low addresses"
@@ -117,6 +118,8 @@ def depthwise_conv_2d(p: Preparation) -> None:
     if data.elem_type == "FLOAT32":
         p.reference = "float"
         return
+    if data.elem_type == "INT8" and p.has(TflmDefect.DEPTHWISE_BATCH):
+        p.check(data.shape[0] == 1, f"{file}:150")
     call = _depthwise(p.view, data, weights, output)
     if data.elem_type == "INT16":
         p.runs("arm_depthwise_conv_s16")

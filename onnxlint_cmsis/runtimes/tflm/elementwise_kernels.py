@@ -6,12 +6,14 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, UNSUPPORTED_INPUT
 from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 
 BROADCAST = "the shapes differ, {left} and {right}"
 UNEQUAL_SCALES = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
 Operands = tuple[TfliteTensor, TfliteTensor, TfliteTensor]
 """Two inputs and the output."""
 
+ONE_VALUE = "the kernel takes a shape of another rank than 2 to 4 for a single value"
 TOO_DEEP = "tensorflow/lite/kernels/internal/runtime_shape.h:113"
 
 
@@ -85,6 +87,10 @@ def _extreme(p: Preparation, function: str) -> None:
     if output.elem_type != "INT8":
         p.reference = "float" if output.elem_type == "FLOAT32" else output.elem_type.lower()
         return
-    if any(len(tensor.shape) > 4 for tensor in tensors):
+    ranks = [len(tensor.shape) for tensor in tensors]
+    if p.has(TflmDefect.EXTREME_RANK):
+        if not all(2 <= rank <= 4 for rank in ranks):
+            p.wrong.append(ONE_VALUE)
+    elif max(ranks) > 4:
         p.halted = (Stage.INVOKE, TOO_DEEP)
     p.runs(function)

@@ -9,7 +9,7 @@ from onnxlint_cmsis.types import Pair
 UNDILATED = Pair(1, 1)
 
 
-class Window(NamedTuple):
+class WindowPadding(NamedTuple):
     """Padding of a window that slides over an image."""
 
     before: Pair
@@ -27,8 +27,8 @@ def _one(padding: str, size: int, kernel: int, stride: int, dilation: int) -> tu
     return total // 2, total - total // 2
 
 
-def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> Window:
+def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> WindowPadding:
     """Padding for an image of `size`; every pair is (height, width) in elements."""
     top, bottom = _one(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
     left, right = _one(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
-    return Window(Pair(top, left), Pair(bottom, right))
+    return WindowPadding(Pair(top, left), Pair(bottom, right))

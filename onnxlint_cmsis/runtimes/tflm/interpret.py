@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-from onnxlint_cmsis.runtimes.tflm.arena import Arena, lay_out
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, lay_out
 from onnxlint_cmsis.runtimes.tflm.kernel_table import kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     TflmOperator,
     TflmReport,
@@ -83,7 +83,7 @@ def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:
     return "ok", "; ".join(printed)
 
 
-def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, ...]) -> tuple[Arena | None, str]:
+def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, ...]) -> tuple[ArenaLayout | None, str]:
     """The arena, or why there is none."""
     if any(operator.stage in ("registration", Stage.PREPARE) for operator in operators):
         return None, "its tensors are not allocated"
@@ -96,6 +96,6 @@ def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, 
     if tensors + len(scratch) > MAX_BUFFERS:
         return None, f"{tensors} tensors are more than the {MAX_BUFFERS} that are laid out"
     try:
-        return lay_out(model, memory, scratch, ARENA[build.revision.commit]), ""
+        return lay_out(model, memory, scratch, ARENA[build.revision.layout]), ""
     except TooManySteps as found:
         return None, str(found)

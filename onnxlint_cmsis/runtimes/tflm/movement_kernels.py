@@ -8,8 +8,10 @@ from struct import unpack_from
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 
 DEEP_PAD = "the kernel pads the last four dimensions alone; of {found} images along the first only one is written"
+PAD_OF_FOUR = "the kernel reads four sizes of a shape that has {found}"
 DEEP_TRANSPOSE = "the kernel takes four dimensions at most, the error is dropped and the output is never written"
 
 
@@ -43,7 +45,9 @@ def pad(p: Preparation) -> None:
         p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
         return
     p.runs("arm_pad_s8")
-    if len(data.shape) == 5 and data.shape[0] > 1:
+    if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
+        p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
+    elif len(data.shape) == 5 and data.shape[0] > 1:
         p.wrong.append(DEEP_PAD.format(found=data.shape[0]))
 
 

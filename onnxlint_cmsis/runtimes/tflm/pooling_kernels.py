@@ -10,8 +10,10 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER, UNSUPPORTED
 from onnxlint_cmsis.runtimes.tflm.geometry import window
 from onnxlint_cmsis.runtimes.tflm.operator_view import scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
+FIRST_IMAGE = "only the first of {found} images is pooled"
 LUT_BYTES = 513 * 2
 """One of the two tables of the int16 softmax."""
 
@@ -51,6 +53,8 @@ def _pool(p: Preparation, entry: str) -> KernelCall | None:
     pads = window(p.view.text("padding"), Pair(*data.shape[1:3]), kernel, stride)
     suffix = "s16" if data.elem_type == "INT16" else "s8"
     filter_dims = Dims(1, kernel.h, kernel.w, 1)
+    if p.has(TflmDefect.POOL_FIRST_IMAGE) and data.shape[0] > 1:
+        p.wrong.append(FIRST_IMAGE.format(found=data.shape[0]))
     return KernelCall(f"{entry}_{suffix}", dims(data), filter_dims, dims(output), stride, pads.before, pads.after)
 
 

@@ -1,4 +1,7 @@
-"""What a kernel does in Init, Prepare and Eval, written down step by step as its source does it."""
+"""What a kernel does in Init, Prepare and Eval, written down step by step as its source does it.
+
+Lines are those of revision 90b983c2.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from struct import pack, unpack
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.types import KernelCall
 
 WRONG = ("wrong-result", "overrun")
@@ -123,6 +127,10 @@ class Preparation:
         if tensor is None:
             raise Refused(f"{K}{place} output != nullptr was not true.", Stage.PREPARE)
         return tensor
+
+    def has(self, defect: TflmDefect) -> bool:
+        """Whether the revision still has a defect."""
+        return defect in self.build.revision.defects
 
     def predictable(self, *images: TfliteTensor) -> None:
         """Stop where a kernel would read sizes that are not there: ranks other than 4, sizes or strides below 1."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
+from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 
 
 class OperatorBytes(NamedTuple):
@@ -47,8 +48,8 @@ class ArenaBytes(NamedTuple):
     """What the planner holds for every buffer while planning."""
 
 
-ARENA: dict[str, ArenaBytes] = {"90b983c2b3f1480642e040bbd2ddb37b998f3424": ArenaBytes()}
-"""By revision."""
+ARENA: dict[str, ArenaBytes] = {NEWEST: ArenaBytes()}
+"""By the revision that brought them."""
 
 _NOTHING = (
     "TRANSPOSE", "MAXIMUM", "MINIMUM", "BATCH_TO_SPACE_ND", "BROADCAST_ARGS", "BROADCAST_TO", "CEIL", "COS",
@@ -60,7 +61,7 @@ _COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_
 _REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL")
 
 OPERATORS: dict[str, dict[str, OperatorBytes]] = {
-    "90b983c2b3f1480642e040bbd2ddb37b998f3424": {
+    NEWEST: {
         "CONV_2D": OperatorBytes(28, 4, 60),
         "DEPTHWISE_CONV_2D": OperatorBytes(28, 4, 60),
         "FULLY_CONNECTED": OperatorBytes(5, 1, 72),
@@ -130,7 +131,7 @@ Those of the firmware rows were measured there. The rest was compiled from the r
 
 def operator_bytes(op: str, build: TflmBuild) -> OperatorBytes | None:
     """The structures of an operator in one build; None where they were never measured."""
-    row = OPERATORS.get(build.revision.commit, {}).get(op)
+    row = OPERATORS.get(build.revision.layout, {}).get(op)
     if row is None or build.speed or row.init_for_size < 0:
         return row
     return row._replace(init=row.init_for_size)

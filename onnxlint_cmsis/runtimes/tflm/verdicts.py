@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
-from onnxlint_cmsis.runtimes.tflm.arena import Arena, OperatorMemory
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
 from onnxlint_cmsis.types import KernelCall
@@ -75,7 +75,7 @@ class TflmReport(NamedTuple):
     """`ok`, `alloc_error`, `invoke_error`, `halt`, or `undecided`."""
     message: str
     """What the firmware prints."""
-    arena: Arena | None
+    arena: ArenaLayout | None
     """Memory of a model whose tensors are allocated; None where it is not known."""
     no_arena: str
     """Why it is not known."""

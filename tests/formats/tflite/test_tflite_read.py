@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -11,11 +12,11 @@ import pytest
 from onnxlint_cmsis.formats.tflite.read_file import is_tflite, read_tflite
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, OPERATORS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
-from onnxlint_cmsis.graph.model import TensorQuantization
+from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.graph.model_error import ModelError
 from support import paths
 from support.tflite_models import conv_model
-from support.tflite_writer import operator_code, write
+from support.tflite_writer import operator_code, restore, write
 
 SHARED = paths.SHARED / "models" / "tflite"
 MUTATE = paths.TESTS / "support" / "tflite_mutate.py"
@@ -47,7 +48,7 @@ def test_an_axis_is_kept():
     model = conv_model()
     model["subgraphs"][0]["tensors"][1]["quantization"]["quantized_dimension"] = 3
     quantization = read_tflite("m.tflite", write(model)).subgraphs[0].tensors[1].quantization
-    assert isinstance(quantization, TensorQuantization)
+    assert isinstance(quantization, StoredQuantization)
     assert quantization.axis == 3
 
 
@@ -142,14 +143,16 @@ def test_thousands_of_tables_at_one_place_cannot_fill_the_memory():
         read_tflite("m.tflite", bytes(data[: table + 4]))
 
 
-def test_mutated_files_end_in_a_model_or_one_error(tmp_path):
-    (tmp_path / "conv.tflite").write_bytes(write(conv_model()))
+def test_mutated_files_end_in_a_graph_and_a_report_or_one_error(tmp_path):
+    with gzip.open(paths.DATA / "tflm_sample.jsonl.gz", "rt") as lines:
+        for number, line in enumerate(lines):
+            (tmp_path / f"{number}.tflite").write_bytes(write(restore(json.loads(line)["model"])))
     command = [sys.executable, str(MUTATE), str(tmp_path), "1", "2000"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["errors"] == []
-    assert found["read"] > 100
-    assert found["refused"] > 100
+    assert found["read"] > 300
+    assert found["refused"] > 300
     assert found["read"] + found["refused"] == 2000
 
 

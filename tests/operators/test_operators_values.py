@@ -1,0 +1,78 @@
+"""Transfer functions of the records: they agree with the other facets, and vary only with what varies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.algebra.interval import between, number
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.facets import MOVING, NotFollowed
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
+from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.pairs import PAIRS
+
+RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
+SPANS = [between(-3.0, 2.0), between(0.25, 0.5), between(-np.inf, np.inf), number(0.0), number(0.75), number(-2.0)]
+
+
+def _id(operator: Operator) -> str:
+    return f"{operator.domain or 'ai.onnx'}.{operator.name}"
+
+
+def _node(op_type: str) -> Node:
+    return Node(0, "", op_type, "", 20, ("x",), ("y",))
+
+
+@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+def test_what_moves_elements_says_where_or_which(operator: Operator) -> None:
+    if operator.elements in MOVING:
+        assert operator.movement is not None or callable(operator.values)
+    if operator.movement is not None:
+        assert operator.elements in MOVING
+        assert isinstance(operator.values, NotFollowed), "a movement says all"
+
+
+@pytest.mark.parametrize("name", sorted(CURVES))
+def test_a_curve_is_zero_at_zero_where_its_record_says_so(name: str) -> None:
+    record = operator_named("", name)
+    with np.errstate(all="ignore"):
+        at_zero = bent(number(0.0), CURVES[name], _node(name), 2.0**-20)
+    if 0 in record.zero:
+        assert at_zero.zero
+
+
+@pytest.mark.parametrize("name", sorted(CURVES))
+def test_a_curve_stays_between_the_bounds_of_its_record(name: str) -> None:
+    bounds = operator_named("", name).bounds
+    for span in SPANS:
+        with np.errstate(all="ignore"):
+            found = bent(span, CURVES[name], _node(name), 0.0)
+        if bounds is not None:
+            assert bounds[0] <= found.low
+            assert found.high <= bounds[1]
+        assert found.fault is not None or found.low <= found.high
+
+
+@pytest.mark.parametrize("name", sorted(CURVES))
+def test_a_curve_of_one_number_does_not_vary(name: str) -> None:
+    for span in SPANS:
+        with np.errstate(all="ignore"):
+            found = bent(span, CURVES[name], _node(name), 2.0**-20)
+        if not span.varies:
+            assert found.fault is not None or not found.varies
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_a_pair_varies_where_an_operand_does_unless_it_is_one_number(name: str) -> None:
+    for left in SPANS:
+        for right in SPANS:
+            with np.errstate(all="ignore"):
+                found = PAIRS[name](left, right, 2.0**-20)
+            if found.fault is not None:
+                continue
+            if found.varies:
+                assert left.varies or right.varies
+            elif left.varies or right.varies:
+                assert found.high - found.low <= 1e-5 * (1 + abs(found.low))
