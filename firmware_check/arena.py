@@ -12,7 +12,7 @@ _ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
-class Arena:
+class ArenaPlan:
     """A plan of memory."""
 
     size: int
@@ -27,7 +27,7 @@ class Arena:
     """First and last layer that needs the buffer; -1 stands for the host before the first layer."""
 
 
-def plan(program: Program, guard: int = 0) -> Arena:
+def plan(program: Program, guard: int = 0) -> ArenaPlan:
     """Place every buffer of a program: large ones first, each at the lowest place that is free while it lives."""
     sizes, lifetimes = _needs(program)
     owners = _shared(program, sizes, lifetimes)
@@ -40,7 +40,7 @@ def plan(program: Program, guard: int = 0) -> Arena:
         placed[block] = _lowest(block, blocks, placed, {each: _room(sizes[each], guard) for each in blocks})
     size = max((placed[block] + _room(sizes[block], guard) for block in placed), default=0)
     offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}
-    return Arena(size, guard, offsets, sizes, lifetimes)
+    return ArenaPlan(size, guard, offsets, sizes, lifetimes)
 
 
 def _room(size: int, guard: int) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.arena import plan
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
-from firmware_check.toolchain import Compiler, Sizes, Sources, cache_folder, link, sizes
+from firmware_check.toolchain import Compiler, SectionSizes, Sources, cache_folder, link, sizes
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -47,7 +47,7 @@ class Image:
 
     path: Path
     """ELF file."""
-    sizes: Sizes
+    sizes: SectionSizes
     """Of its sections."""
     arena: int
     """Bytes of the activation arena."""

@@ -14,18 +14,18 @@ from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.observe import observe
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.run import run_image
-from firmware_check.toolchain import Sizes, symbols
+from firmware_check.toolchain import SectionSizes, symbols
 from firmware_check.verdict import TOLERANCE, Differences, Disagreement, LayerVerdict, compare, judge
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
-    from firmware_check.opening import Model
+    from firmware_check.opening import OpenedModel
     from firmware_check.program import Program, Step, Value
 
 
 @dataclass(frozen=True, eq=False)
-class Check:
+class TargetCheck:
     """What one model did on one board."""
 
     path: str
@@ -42,7 +42,7 @@ class Check:
     """Nodes that did not run, with the reason."""
     memory: Memory
     """Flash and RAM, predicted and found."""
-    sizes: Sizes | None = None
+    sizes: SectionSizes | None = None
     """Of the untraced image; None where each layer has its own."""
     outputs: tuple[np.ndarray, ...] = ()
     """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
@@ -70,7 +70,7 @@ class Check:
         return not any(layer.disagreements for layer in self.layers)
 
 
-def added_up(check: Check) -> list[str]:
+def added_up(check: TargetCheck) -> list[str]:
     """One sentence for each output further from ONNX Runtime's than a layer may be though every layer is right."""
     layers = [layer.differences.largest for layer in check.layers if layer.differences]
     if not check.agrees or len(layers) < len(check.layers):
@@ -84,12 +84,12 @@ def added_up(check: Check) -> list[str]:
     ]
 
 
-def inputs_of(model: Model, seed: int, count: int) -> list[Arrays]:
+def inputs_of(model: OpenedModel, seed: int, count: int) -> list[Arrays]:
     """Sets of inputs from a seed."""
     return model.reference.random_inputs(seed, count, input_ranges(model.graph, model.program))
 
 
-def check(model: Model, bench: Bench, inputs: list[Arrays], folder: Path, per_layer: bool) -> Check:
+def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, per_layer: bool) -> TargetCheck:
     """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer.
 
     Layers are judged on the first set of inputs, the model's outputs on all.
@@ -110,12 +110,12 @@ class _Ran:
 
 @dataclass(frozen=True, eq=False)
 class _Runner:
-    model: Model
+    model: OpenedModel
     bench: Bench
     target: Target
     folder: Path
 
-    def whole(self, inputs: list[Arrays]) -> Check:
+    def whole(self, inputs: list[Arrays]) -> TargetCheck:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
@@ -143,7 +143,7 @@ class _Runner:
             raise FirmwareError(f"{self.model.path}: output '{output.tensor}' is an input, moved at most")
         return made[-1]
 
-    def layer_by_layer(self, inputs: list[Arrays]) -> Check:
+    def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
         """Each layer that fits the board in an image of its own, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
         large: list[tuple[str, str]] = []
@@ -166,9 +166,9 @@ class _Runner:
             self._check(tuple(layers), merged(memories), True), foreign=(*self.model.program.foreign, *large)
         )
 
-    def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> Check:
+    def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> TargetCheck:
         foreign = self.model.program.foreign
-        return Check(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
+        return TargetCheck(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from firmware_check.boards import BOARDS, Board
+from firmware_check.arguments import CheckParser, board_named, count, seconds
 from firmware_check.ending import COULD_NOT, in_one_line
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
-    from firmware_check.session import Session
+    from firmware_check.session import CheckSession
 
 STDOUT = "-"
 AGREES, DISAGREES = 0, 1
@@ -36,16 +34,8 @@ def _main(argv: list[str]) -> int:
     return _run(_parser().parse_args(argv))
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that reports what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise FirmwareError instead of printing the usage."""
-        raise FirmwareError(message)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="firmware_check", description=__doc__, allow_abbrev=False)
+    parser = CheckParser(prog="firmware_check", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
     add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
@@ -71,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
     from firmware_check.keep import Kept
     from firmware_check.library import open_library
     from firmware_check.opening import Options
-    from firmware_check.session import Session
+    from firmware_check.session import CheckSession
 
     if args.strict and not args.against:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
@@ -83,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
     library = open_library(args.cmsis_nn)
     options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-        session = Session(library, options, Path(folder), args.timeout, kept)
+        session = CheckSession(library, options, Path(folder), args.timeout, kept)
         session.run(paths, boards, args.per_layer, args.strict)
     if session.checks:
         _report(args, session)
@@ -94,7 +84,7 @@ def _run(args: argparse.Namespace) -> int:
     return AGREES if session.agrees else DISAGREES
 
 
-def _report(args: argparse.Namespace, session: Session) -> None:
+def _report(args: argparse.Namespace, session: CheckSession) -> None:
     """Print and write what was asked for."""
     if not any(path == STDOUT for path in (args.json, args.markdown, args.sarif)):
         print(session.text(args.trace), end="")
@@ -119,40 +109,10 @@ def _write(path: str, text: str) -> None:
         raise FirmwareError(f"{path}: {error.strerror}") from None
 
 
-def board_named(name: str) -> Board:
-    """The board for a CPU as the user names it; FirmwareError where QEMU has none."""
-    try:
-        cpu = parse_target(name).cpu
-    except ValueError as error:
-        raise FirmwareError(str(error)) from None
-    for board in BOARDS:
-        if board.cpu == cpu:
-            return board
-    raise FirmwareError(f"QEMU has no board for {cpu} here; allowed: {', '.join(board.cpu for board in BOARDS)}")
-
-
 def _seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
     return int(text)
-
-
-def count(text: str) -> int:
-    """A whole number from 1 on."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """A number of seconds above 0."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 < found < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return found
 
 
 def _shape(text: str) -> tuple[str, tuple[int | None, ...]]:

@@ -12,8 +12,8 @@ from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
 
 if TYPE_CHECKING:
-    from firmware_check.check import Check
-    from firmware_check.opening import Model
+    from firmware_check.check import TargetCheck
+    from firmware_check.opening import OpenedModel
     from firmware_check.reference import Arrays
     from firmware_check.verdict import Differences, LayerVerdict
 
@@ -25,7 +25,7 @@ NOISE = 80
 
 
 @dataclass(frozen=True)
-class Pair:
+class LayerPair:
     """One layer before and after; None where the other model has no such layer."""
 
     label: str
@@ -50,11 +50,11 @@ class Pair:
 class Comparison:
     """Two checks on one board, with the same inputs."""
 
-    before: Check
+    before: TargetCheck
     """Of the model that was given."""
-    after: Check
+    after: TargetCheck
     """Of the model that it is held against."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LayerPair, ...]
     """Layers side by side."""
     outputs: tuple[Differences, ...]
     """Outputs before against after, bit for bit."""
@@ -70,7 +70,7 @@ class Comparison:
 
 
 def compare_checks(
-    models: tuple[Model, Model], checks: tuple[Check, Check], inputs: list[Arrays], strict: bool
+    models: tuple[OpenedModel, OpenedModel], checks: tuple[TargetCheck, TargetCheck], inputs: list[Arrays], strict: bool
 ) -> Comparison:
     """Hold one check against another."""
     before, after = checks
@@ -89,7 +89,7 @@ def compare_checks(
     return Comparison(before, after, pairs, outputs, on_device, tuple(found))
 
 
-def check_interfaces(before: Model, after: Model) -> None:
+def check_interfaces(before: OpenedModel, after: OpenedModel) -> None:
     """FirmwareError where the two models do not take the same inputs or give the same outputs."""
     for what in ("inputs", "outputs"):
         one, other = ([_interface(model, name) for name in getattr(model.graph, what)] for model in (before, after))
@@ -97,15 +97,15 @@ def check_interfaces(before: Model, after: Model) -> None:
             raise FirmwareError(f"{before.path} and {after.path} have different {what}: {one} and {other}")
 
 
-def _interface(model: Model, name: str) -> tuple[str, str, tuple[int | None, ...] | None]:
+def _interface(model: OpenedModel, name: str) -> tuple[str, str, tuple[int | None, ...] | None]:
     return name, model.graph.elem_type(name), model.graph.shape(name)
 
 
-def _device_outputs(before: Check, after: Check) -> tuple[Differences, ...]:
+def _device_outputs(before: TargetCheck, after: TargetCheck) -> tuple[Differences, ...]:
     return tuple(compare(one, other) for one, other in zip(before.outputs, after.outputs, strict=True))
 
 
-def _host_outputs(models: tuple[Model, Model], inputs: list[Arrays]) -> tuple[Differences, ...]:
+def _host_outputs(models: tuple[OpenedModel, OpenedModel], inputs: list[Arrays]) -> tuple[Differences, ...]:
     names = list(models[0].graph.outputs)
     one, other = ([model.reference.tensors(names, each) for each in inputs] for model in models)
     return tuple(
@@ -121,14 +121,14 @@ def _exactly(one: np.ndarray, other: np.ndarray) -> Differences:
     return compare(one, other)
 
 
-def _pairs(before: tuple[Model, Check], after: tuple[Model, Check]) -> tuple[Pair, ...]:
+def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, TargetCheck]) -> tuple[LayerPair, ...]:
     """Layers by what they make, in the order of the model before; those that only one has stand alone."""
     ours, others = _made(*before), _made(*after)
-    pairs = [Pair(layer.label, layer, others.get(made)) for made, layer in ours.items()]
-    return (*pairs, *(Pair(layer.label, None, layer) for made, layer in others.items() if made not in ours))
+    pairs = [LayerPair(layer.label, layer, others.get(made)) for made, layer in ours.items()]
+    return (*pairs, *(LayerPair(layer.label, None, layer) for made, layer in others.items() if made not in ours))
 
 
-def _made(model: Model, check: Check) -> dict[Made, LayerVerdict]:
+def _made(model: OpenedModel, check: TargetCheck) -> dict[Made, LayerVerdict]:
     """Layers by what they make; quantization keeps the name of a tensor, and leaves nodes without one numbered anew."""
     times: Counter[tuple[str, bool]] = Counter()
     found: dict[Made, LayerVerdict] = {}
@@ -143,7 +143,7 @@ def _made(model: Model, check: Check) -> dict[Made, LayerVerdict]:
     return found
 
 
-def _strictly(pairs: tuple[Pair, ...]) -> list[Disagreement]:
+def _strictly(pairs: tuple[LayerPair, ...]) -> list[Disagreement]:
     """At least one layer's kernel or instruction count better, none worse."""
     worse = [pair for pair in pairs if pair.gain < -NOISE]
     better = [pair for pair in pairs if pair.gain > NOISE or (pair.rerouted and pair.gain >= -NOISE)]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import jinja2
     import numpy as np
 
-    from firmware_check.arena import Arena
+    from firmware_check.arena import ArenaPlan
     from firmware_check.boards import Board
     from firmware_check.library import Library
     from firmware_check.program import Program
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 _PER_LINE = 24
 
 
-def model_source(program: Program, arena: Arena, board: Board, library: Library, title: str) -> str:
+def model_source(program: Program, arena: ArenaPlan, board: Board, library: Library, title: str) -> str:
     """The translation unit of a program: constants, arena, one function for each layer."""
     template = _environment().get_template("model.c.j2")
     return template.render(program=program, arena=arena, board=board, library=library, title=_comment(title))

@@ -26,7 +26,7 @@ Shapes = Mapping[str, tuple[int | None, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class OpenedModel:
     """A quantized model, read for the firmware and for ONNX Runtime."""
 
     path: str
@@ -55,7 +55,7 @@ class Options:
     """Sets of inputs that a whole model is run on."""
 
 
-def open_model(path: str, library: Library, options: Options, folder: Path) -> Model:
+def open_model(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     """Read a model, quantized into `folder` first where it is float; FirmwareError where it cannot be firmware."""
     if path == STDIN:
         raise FirmwareError("a model is read from a file, not from standard input")
@@ -67,7 +67,7 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> M
         raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
-def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
+def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
@@ -77,7 +77,7 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Model:
         source = str(quantize(path, graph, options.calibration, options.seed, folder))
         graph = _load(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
-    return Model(path, quantized, graph, program, Reference(source, path, graph))
+    return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:

@@ -57,7 +57,7 @@ class LayerReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ImageRun:
     """All that one run gave."""
 
     layers: tuple[LayerReport, ...]
@@ -66,7 +66,7 @@ class Outcome:
     """For each set of inputs: every layer's output, or the results alone, as they lie in memory."""
 
 
-def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.ndarray]], every_layer: bool) -> Outcome:
+def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.ndarray]], every_layer: bool) -> ImageRun:
     """Run an image on sets of inputs.
 
     Raises:
@@ -84,7 +84,7 @@ def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.nd
     _check_end(lines, program, said)
     values = [step.output for step in program.steps] if every_layer else list(program.outputs)
     outputs = _split((folder / "outputs.bin").read_bytes(), values, len(sets))
-    return Outcome(layer_reports(lines, bench.board, len(program.steps)), outputs)
+    return ImageRun(layer_reports(lines, bench.board, len(program.steps)), outputs)
 
 
 def _emulate(image: Path, board: Board, seconds: float) -> str:

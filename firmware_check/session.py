@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench
-from firmware_check.check import Check, check, inputs_of
+from firmware_check.check import TargetCheck, check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.errors import FirmwareError
-from firmware_check.opening import Model, Options, open_model
+from firmware_check.failure import Failure
+from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
 
 if TYPE_CHECKING:
@@ -21,19 +22,7 @@ if TYPE_CHECKING:
     from firmware_check.reference import Arrays
 
 
-class Failure(NamedTuple):
-    """A target that the check could not run on."""
-
-    cpu: str
-    """CPU of the board."""
-    reason: str
-    """What could not be done."""
-
-    def __str__(self) -> str:
-        return f"{self.cpu}: {self.reason}"
-
-
-class Session:
+class CheckSession:
     """What was checked so far."""
 
     def __init__(
@@ -44,7 +33,7 @@ class Session:
         self._folder = folder
         self._seconds = seconds
         self._kept = kept
-        self.checks: list[Check] = []
+        self.checks: list[TargetCheck] = []
         self.comparisons: list[Comparison] = []
         self.failures: list[Failure] = []
 
@@ -76,7 +65,9 @@ class Session:
                     raise
                 self.failures.append(Failure(bench.board.cpu, str(error)))
 
-    def _on_board(self, bench: Bench, models: list[Model], inputs: list[Arrays], per_layer: bool, strict: bool) -> None:
+    def _on_board(
+        self, bench: Bench, models: list[OpenedModel], inputs: list[Arrays], per_layer: bool, strict: bool
+    ) -> None:
         found = []
         for number, model in enumerate(models):
             folder = self._folder / f"{bench.board.cpu}-{number}"
@@ -87,7 +78,7 @@ class Session:
         self.checks += found
         self.comparisons += both
 
-    def _open(self, path: str, place: str) -> Model:
+    def _open(self, path: str, place: str) -> OpenedModel:
         folder = self._folder / place
         folder.mkdir()
         return open_model(path, self._library, self._options, folder)

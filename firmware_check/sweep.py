@@ -130,10 +130,10 @@ def _check_size(row: Row) -> None:
 
 def main(argv: list[str]) -> int:
     """Measure a grid, or the shapes of a file, and print one JSON object a line."""
-    from firmware_check.cli import Parser, board_named, count, seconds
+    from firmware_check.arguments import CheckParser, board_named, count, seconds
     from firmware_check.library import open_library
 
-    parser = Parser(prog="firmware_check sweep", description=__doc__, allow_abbrev=False)
+    parser = CheckParser(prog="firmware_check sweep", description=__doc__, allow_abbrev=False)
     parser.add_argument("--target", default="cortex-m4", metavar="CPU", help="Default: cortex-m4.")
     parser.add_argument("--cmsis-nn", default="", metavar="DIR", help="Default: the 4.0.0 in bakenn.")
     parser.add_argument("--like", default="", metavar="FILE", help="measure the shapes of these rows, gzipped or not")

@@ -41,7 +41,7 @@ Sources = list[tuple[Path, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SectionSizes:
     """Bytes of an image's sections."""
 
     text: int
@@ -116,11 +116,11 @@ def link(board_flags: tuple[str, ...], objects: list[Path], script: Path, target
     run([tool("arm-none-eabi-gcc"), f"@{arguments}"])
 
 
-def sizes(image: Path) -> Sizes:
+def sizes(image: Path) -> SectionSizes:
     """Sizes of an image's sections."""
     done = run([tool("arm-none-eabi-size"), str(image)])
     text, data, bss = done.splitlines()[1].split()[:3]
-    return Sizes(int(text), int(data), int(bss))
+    return SectionSizes(int(text), int(data), int(bss))
 
 
 def symbols(image: Path) -> dict[int, tuple[str, bool]]:

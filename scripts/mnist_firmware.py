@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
+from firmware_check.arguments import count, seconds
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
-from firmware_check.cli import count, seconds
 from firmware_check.ending import in_one_line
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
-from firmware_check.opening import Model, Options, open_model
+from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Elements
 from firmware_check.run import run_image
 from onnxlint_cmsis.proof.runtime import onnx_runtime
@@ -88,7 +88,7 @@ def accuracies(args: argparse.Namespace, images: Elements, labels: Elements, fol
     return {what: float(np.mean(each.argmax(axis=1) == labels)) for what, each in scores.items()}
 
 
-def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> Model:
+def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> OpenedModel:
     calibration = folder / "calibration"
     calibration.mkdir()
     for number, image in enumerate(images):
@@ -105,7 +105,7 @@ def _by_onnxruntime(path: str, images: Elements) -> Elements:
     return np.concatenate([np.asarray(session.run(None, {name: image[None]})[0]) for image in images])
 
 
-def _by_firmware(args: argparse.Namespace, model: Model, images: Elements, folder: Path) -> Elements:
+def _by_firmware(args: argparse.Namespace, model: OpenedModel, images: Elements, folder: Path) -> Elements:
     board = next(board for board in BOARDS if board.cpu == args.target)
     program, bench = model.program, Bench(board, open_library(args.cmsis_nn), args.timeout)
     if model.program.foreign or len(program.inputs) != 1:

@@ -7,6 +7,7 @@ from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.lower.verdict import UNDECIDED
 from support.models import text
+from support.quantized_models import CASES
 
 FLATTENED = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -79,7 +80,9 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED.reason)
     header, *lines = as_text([conv, sigmoid, add]).splitlines()
     kernel = header.index("kernel")
-    assert [line[kernel:].split()[0] for line in lines] == ["arm_convolve_1x1_s8_fast", "none", "?"]
+    assert [line[kernel:].split("  ")[0] for line in lines] == ["arm_convolve_1x1_s8_fast", "plain code", "?"]
+    assert [row["verdict"] for row in (conv, sigmoid, add)] == ["CMSIS-NN", "plain code", "undecided"]
+    assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]
 
 
 def test_every_row_has_the_same_keys() -> None:
@@ -94,3 +97,20 @@ def test_an_entry_point_that_the_release_lacks_is_none_with_the_reason() -> None
     (row,) = rows(source, release="6.0.0")
     assert (row["entry"], row["kernel"]) == ("transpose_s8", "")
     assert "arm_transpose_s8 came with 7.0.0" in str(row["reason"])
+
+
+def test_a_release_decides_who_computes_a_layer() -> None:
+    """Weights of a fully connected layer with a zero-point, which releases before 6.0.0 do not read."""
+    data = CASES["dense weights with a zero-point"]().model().SerializeToString()
+    found = {}
+    for release in ("5.0.0", "6.0.0"):
+        (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release=release), data)
+        found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"] is None
+    assert found["5.0.0"] == ("plain code", "weight-zero-point", "", True)
+    assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", False)
+
+
+def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:
+    data = CASES["grouped"]().model().SerializeToString()
+    (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release="5.0.0"), data)
+    assert (row["verdict"], row["cause"], row["kernel"]) == ("plain code", "groups", "")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from firmware_check.reading.stored_numbers import StoredNumbers
     from firmware_check.reading.views import Places
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.quantization import TensorQuantization
+    from onnxlint_cmsis.lower.quantization import AffineQuantization
 
 MOST_AXES = 8
 """Loops of the plain C that moves elements."""
@@ -112,7 +112,7 @@ def copy_step(names: tuple[str, str, str], source: Value, output: Value, places:
     return Step(label, op_type, "reference_move", (source,), output, numbers=numbers, reason=reason)
 
 
-def on_device(quantization: TensorQuantization | None) -> Quantization:
+def on_device(quantization: AffineQuantization | None) -> Quantization:
     """Quantization of the integers that the device holds: those of the file, less 128 for uint8."""
     if quantization is None or not quantization.known:
         raise Unsupported("the scale of its integers is not known")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from firmware_check.check import Check
-    from firmware_check.compare import Comparison, Pair
+    from firmware_check.check import TargetCheck
+    from firmware_check.compare import Comparison, LayerPair
+    from firmware_check.failure import Failure
     from firmware_check.memory import Memory
-    from firmware_check.session import Failure
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 VERSION = 1
@@ -18,7 +18,7 @@ VERSION = 1
 Data = dict[str, Any]
 
 
-def report(checks: Iterable[Check], comparisons: Iterable[Comparison], failures: Iterable[Failure] = ()) -> Data:
+def report(checks: Iterable[TargetCheck], comparisons: Iterable[Comparison], failures: Iterable[Failure] = ()) -> Data:
     """Everything that a run found. Instructions are instructions, not cycles."""
     return {
         "version": VERSION,
@@ -28,7 +28,7 @@ def report(checks: Iterable[Check], comparisons: Iterable[Comparison], failures:
     }
 
 
-def _check(check: Check) -> Data:
+def _check(check: TargetCheck) -> Data:
     sizes = check.sizes
     return {
         "model": check.path,
@@ -107,7 +107,7 @@ def _comparison(comparison: Comparison) -> Data:
     }
 
 
-def _pair(pair: Pair) -> Data:
+def _pair(pair: LayerPair) -> Data:
     sides = {"before": pair.before, "after": pair.after}
     return {
         "node": pair.label,

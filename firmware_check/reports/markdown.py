@@ -11,12 +11,12 @@ from onnxlint_cmsis.reporters.plain import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import Check
-    from firmware_check.compare import Comparison, Pair
-    from firmware_check.session import Failure
+    from firmware_check.check import TargetCheck
+    from firmware_check.compare import Comparison, LayerPair
+    from firmware_check.failure import Failure
 
 
-def check_report(check: Check) -> str:
+def check_report(check: TargetCheck) -> str:
     """One check as a section with a table."""
     verdict = "agrees" if check.agrees else "**disagrees**"
     lines = [f"### {_cell(check.path)} on {check.target.label} ({check.board.machine}): {verdict}", ""]
@@ -54,7 +54,7 @@ def comparison_report(comparison: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(pair: Pair) -> list[str]:
+def _row(pair: LayerPair) -> list[str]:
     sides = [(kernel(side), str(side.instructions)) if side else ("-", "-") for side in (pair.before, pair.after)]
     return [pair.label, sides[0][0], sides[1][0], sides[0][1], sides[1][1], str(pair.gain)]
 

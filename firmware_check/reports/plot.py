@@ -10,14 +10,14 @@ from firmware_check.reports.text import distinct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import Check
+    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
 
 _INCHES_PER_LAYER = 0.32
 _WIDTH = 10
 
 
-def plot(path: str, checks: Sequence[Check], comparisons: Sequence[Comparison]) -> None:
+def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Comparison]) -> None:
     """Draw horizontal bars, one panel for each target; FirmwareError where matplotlib is missing or cannot write."""
     try:
         import matplotlib as mpl
@@ -62,6 +62,6 @@ def _of_comparison(comparison: Comparison) -> Panel:
     return title, distinct([pair.label for pair in comparison.pairs]), {"before": before, "after": after}
 
 
-def _of_check(check: Check) -> Panel:
+def _of_check(check: TargetCheck) -> Panel:
     labels = distinct([layer.label for layer in check.layers])
     return f"{check.path}, {check.target.label}", labels, {"measured": [layer.instructions for layer in check.layers]}

@@ -21,7 +21,7 @@ from onnxlint_cmsis.types import Finding, Level, Location
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import Check
+    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
 
 HELP = {
@@ -36,7 +36,11 @@ HELP = {
 
 
 def render(
-    checks: Sequence[Check], comparisons: Sequence[Comparison], folder: str, category: str = "", complete: bool = True
+    checks: Sequence[TargetCheck],
+    comparisons: Sequence[Comparison],
+    folder: str,
+    category: str = "",
+    complete: bool = True,
 ) -> str:
     """The log as JSON text; paths are relative to `folder` where they are below it. `complete`: every target ran.
 
@@ -63,7 +67,7 @@ def render(
     return json.dumps(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])), indent=1) + "\n"
 
 
-def _of_checks(checks: Sequence[Check]) -> list[Finding]:
+def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:
     return [
         _finding(each.code, f"{layer.op_type} '{layer.label}': {each.text}", check, layer.label, layer.op_type)
         for check in checks
@@ -80,7 +84,7 @@ def _of_comparisons(comparisons: Sequence[Comparison]) -> list[Finding]:
     ]
 
 
-def _finding(code: str, text: str, check: Check, node: str, op_type: str) -> Finding:
+def _finding(code: str, text: str, check: TargetCheck, node: str, op_type: str) -> Finding:
     label = check.target.label
     return Finding(code, RULES[code], Level.ERROR, text, Location(check.path, node, op_type), (label,))
 

@@ -13,7 +13,7 @@ from onnxlint_cmsis.reporters.plain import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import Check
+    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
     from firmware_check.verdict import Differences, LayerVerdict
@@ -22,7 +22,7 @@ COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predic
 _NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
 
 
-def report(check: Check) -> str:
+def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
     rows = check_rows(check)
     parts = [f"{check.path} on {check.target.label}, {check.board.machine}{_remark(check)}\n"]
@@ -52,7 +52,7 @@ def distinct(labels: Sequence[str]) -> list[str]:
     return [f"{row}: {each}" if times[each] > 1 else each for row, each in enumerate(short)]
 
 
-def check_rows(check: Check) -> list[list[str]]:
+def check_rows(check: TargetCheck) -> list[list[str]]:
     """The layers of a check as rows of the table."""
     labels = distinct([layer.label for layer in check.layers])
     return [_cells(label, layer) for label, layer in zip(labels, check.layers, strict=True)]
@@ -96,13 +96,13 @@ def differing(differences: Differences | None) -> str:
     return f"{differences.count}/{differences.total}{by}"
 
 
-def _remark(check: Check) -> str:
+def _remark(check: TargetCheck) -> str:
     mode = "; each layer alone" if check.per_layer else ""
     remark = f" ({check.board.remark})" if check.board.remark else ""
     return f"{remark}{mode}"
 
 
-def memory_lines(check: Check) -> list[str]:
+def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
     lines = [f"{check.instructions} instructions (not cycles) in {len(check.layers)} layers"]
@@ -129,7 +129,7 @@ def _listed(owners: dict[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in owners.items())
 
 
-def sizes_of(before: Check, after: Check) -> list[str]:
+def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
     """Constants, arena and flash, before and after."""
     sides = before.memory, after.memory
     kinds = {"constants": [each.constants.found for each in sides], "arena": [each.arena.found for each in sides]}
@@ -161,7 +161,7 @@ def comparison(found: Comparison) -> str:
     return head + aligned(columns, rows, right=columns[3:]) + "".join(f"{line}\n" for line in lines)
 
 
-def _totals(check: Check) -> str:
+def _totals(check: TargetCheck) -> str:
     lines = memory_lines(check)
     lines += [
         f"output {n} differs from ONNX Runtime's in {differing(d)}" for n, d in enumerate(check.output_differences)

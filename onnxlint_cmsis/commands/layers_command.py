@@ -9,7 +9,7 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.lower.verdict import UNDECIDED
+from onnxlint_cmsis.lower.verdict import Verdict
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -19,7 +19,8 @@ DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
     "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
-    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers."
+    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
+    "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
@@ -73,7 +74,7 @@ def _worded(row: dict[str, object]) -> dict[str, object]:
     """The row with words for a kernel that is not there, what it computes along, and a filter it does not have."""
     words: dict[str, object] = {"fused": [node["op"] for node in row.get("fused", ())]}  # type: ignore[attr-defined]
     if not row["kernel"]:
-        words["kernel"] = "none" if row["reason"] not in ("", UNDECIDED.reason) else "?"
+        words["kernel"] = row["verdict"] if row["verdict"] in (Verdict.PLAIN.value, Verdict.REFUSED.value) else "?"
     if row["filter"] == [None] * 4:
         words["filter"] = None
     return {**row, **words}

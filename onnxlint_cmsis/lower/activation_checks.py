@@ -9,14 +9,14 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.operands import activations_of, operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC
-from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_input, wrong_scale
+from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, is_quantize, of_input, wrong_scale
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
 _INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
-Numbers = tuple[TensorQuantization | None, ...]
+Numbers = tuple[AffineQuantization | None, ...]
 """Quantization of a node's activations, in the order of its inputs; None for one that is float."""
 
 
@@ -31,7 +31,7 @@ def numbers_of(graph: Graph, node: Node, weighted: bool) -> Numbers:
     return tuple(of_input(graph, node, place) for place in places)
 
 
-def check_activations(graph: Graph, node: Node, numbers: Numbers, result: TensorQuantization | None) -> Decision | None:
+def check_activations(graph: Graph, node: Node, numbers: Numbers, result: AffineQuantization | None) -> Decision | None:
     """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are."""
     known = [each for each in (*numbers, result) if each is not None]
     wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
@@ -52,7 +52,7 @@ def check_activations(graph: Graph, node: Node, numbers: Numbers, result: Tensor
     return next((refused(cause, text) for met, cause, text in facts if met), None) or _types(known)
 
 
-def _types(known: list[TensorQuantization]) -> Decision | None:
+def _types(known: list[AffineQuantization]) -> Decision | None:
     for elem_type in sorted({each.elem_type for each in known} - set(ACTIVATION_TYPES)):
         text = f"its activations are {elem_type or 'of unknown type'}; CMSIS-NN takes int8 and int16"
         return refused(Cause.ACTIVATION_TYPE, text)

@@ -9,7 +9,7 @@ from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.quantization import data_type
-from onnxlint_cmsis.lower.spatial import Window, pair, window
+from onnxlint_cmsis.lower.spatial import SlidingWindow, pair, window
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -85,7 +85,7 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decisio
     return refused(Cause.ATTRIBUTE, wrong) if wrong else (tensor, weights, shape, filter_shape)
 
 
-def _call(plane: Window, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:
+def _call(plane: SlidingWindow, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:
     (batch, in_c), out_c = outer, filter_shape[0]
     if depthwise:
         filter_dims, ch_mult = _dims(1, plane.kernel, out_c), _quotient(out_c, in_c)

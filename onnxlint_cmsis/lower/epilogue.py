@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import STORED, TensorQuantization, is_quantize, of_result, weights_behind
+from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, is_quantize, of_result, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
@@ -36,7 +36,7 @@ class Epilogue:
 
     tensor: str
     """Tensor that its kernel writes; of integers in a quantized model."""
-    quantization: TensorQuantization | None = None
+    quantization: AffineQuantization | None = None
     """Of that tensor; None in a float model."""
     added: Node | None = None
     """Add whose constant is part of the bias; quantized models only."""

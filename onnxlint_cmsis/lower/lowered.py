@@ -9,7 +9,7 @@ from functools import cached_property
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.quantization import TensorQuantization
+from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.types import KernelCall
 
@@ -32,9 +32,9 @@ class LoweredLayer:
     """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
     epilogue: Epilogue | None = None
     """What follows it up to the tensor that its kernel writes; None where nothing computes it."""
-    inputs: tuple[TensorQuantization | None, ...] = ()
+    inputs: tuple[AffineQuantization | None, ...] = ()
     """Quantization of its activations; none in a float model."""
-    weights: TensorQuantization | None = None
+    weights: AffineQuantization | None = None
     """Quantization of its weights; None without weights and in a float model."""
 
     @property
@@ -43,7 +43,7 @@ class LoweredLayer:
         return self.layer.call if self.layer and self.verdict is Verdict.CMSIS_NN else None
 
     @property
-    def output(self) -> TensorQuantization | None:
+    def output(self) -> AffineQuantization | None:
         """Quantization of its result; None in a float model."""
         return self.epilogue.quantization if self.epilogue else None
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.quantization import activation_type
-from onnxlint_cmsis.lower.spatial import Window, window
+from onnxlint_cmsis.lower.spatial import SlidingWindow, window
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -50,7 +50,7 @@ def _global(node: Node) -> bool:
     return node.op_type.startswith(("Global", "QLinearGlobal"))
 
 
-def _plane(node: Node, size: tuple[Size, ...]) -> Window:
+def _plane(node: Node, size: tuple[Size, ...]) -> SlidingWindow:
     """The window; that of global pooling is the input, whatever its size, and slides nowhere."""
     if _global(node):
         return window(node, size, size)._replace(output=Pair(1, 1))

@@ -32,7 +32,7 @@ TOLERANCE = 1e-6
 """Relative difference of scales that count as equal, as in TensorFlow Lite Micro (kernels/pooling_common.cc)."""
 
 
-class TensorQuantization(NamedTuple):
+class AffineQuantization(NamedTuple):
     """Affine quantization of a tensor: real = scale * (integer - zero_point)."""
 
     elem_type: str
@@ -67,7 +67,7 @@ class TensorQuantization(NamedTuple):
         offset = UNSIGNED_OFFSET if self.elem_type == "uint8" else 8 if self.elem_type == "uint4" else 0
         return tuple(zero - offset for zero in self.zero_points or ())
 
-    def equals(self, other: TensorQuantization) -> bool:
+    def equals(self, other: AffineQuantization) -> bool:
         """Whether integers mean the same in both."""
         if self.elem_type != other.elem_type or self.zero_points != other.zero_points or not self.known:
             return False
@@ -92,7 +92,7 @@ def quantized_model(graph: Graph) -> bool:
     return False
 
 
-def of_input(graph: Graph, node: Node, position: int) -> TensorQuantization | None:
+def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
     """Quantization of an operand, which the operator carries or a DequantizeLinear in front has; None for float."""
     carried = parameters_of(node, position)
     if carried is not None:
@@ -112,7 +112,7 @@ def of_input(graph: Graph, node: Node, position: int) -> TensorQuantization | No
     return None
 
 
-def of_result(graph: Graph, node: Node) -> TensorQuantization | None:
+def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
     """Quantization of the integers that a node gives out; None where it gives out reals."""
     carried = parameters_of(node, -1)
     if carried is not None:
@@ -122,7 +122,7 @@ def of_result(graph: Graph, node: Node) -> TensorQuantization | None:
     return of_integers(graph, node.outputs[0]) if graph.elem_type(node.outputs[0]) in STORED else None
 
 
-def of_integers(graph: Graph, tensor: str) -> TensorQuantization | None:
+def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
     """Quantization of a tensor of integers: from what makes it, else from what reads it; None where neither tells."""
     source = tensor
     for _ in range(len(graph.nodes) + 1):
@@ -142,7 +142,7 @@ def _keeps(node: Node) -> bool:
     return operator_of(node).elements in _KEEPS or node.is_op("Resize", "Upsample")
 
 
-def _of_readers(graph: Graph, tensor: str) -> TensorQuantization | None:
+def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
     waiting, seen = [tensor], {tensor}
     while waiting:
         name = waiting.pop(0)
@@ -157,7 +157,7 @@ def _of_readers(graph: Graph, tensor: str) -> TensorQuantization | None:
     return None
 
 
-def of_weights(graph: Graph, node: Node, position: int) -> TensorQuantization | None:
+def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
     """Quantization of weights, their axis as the layer sees them; None where they are float.
 
     The values of the weights are not read.
@@ -182,12 +182,12 @@ def of_weights(graph: Graph, node: Node, position: int) -> TensorQuantization | 
     return found
 
 
-def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> TensorQuantization:
+def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
     """What a node says of one of its values."""
     scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
     scales, zeros = _numbers(graph, scale_name), (0,) if not zero_name else _numbers(graph, zero_name)
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")
-    return TensorQuantization(
+    return AffineQuantization(
         elem_type,
         None if scales is None else tuple(float(scale) for scale in scales),
         None if zeros is None else tuple(int(zero) for zero in zeros),
@@ -205,7 +205,7 @@ def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
     return constant.values() if constant else None
 
 
-def wrong_scale(quantization: TensorQuantization) -> float | None:
+def wrong_scale(quantization: AffineQuantization) -> float | None:
     """First scale that is not finite and above 0; None where all are."""
     return next((scale for scale in quantization.scales or () if not (math.isfinite(scale) and scale > 0)), None)
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.types import Pair, Size
 
 
-class Window(NamedTuple):
+class SlidingWindow(NamedTuple):
     """A sliding window, height and width; a one-dimensional layer has height 1, as in `arm_convolve_1_x_n_s8`."""
 
     size: Pair
@@ -49,7 +49,7 @@ def pair(values: tuple[Size, ...], one: int) -> Pair:
     return Pair(one, values[0]) if len(values) == 1 else Pair(values[0], values[1])
 
 
-def window(node: Node, size: tuple[Size, ...], kernel: tuple[Size, ...], folded: Folded | None = None) -> Window:
+def window(node: Node, size: tuple[Size, ...], kernel: tuple[Size, ...], folded: Folded | None = None) -> SlidingWindow:
     """Window of a Conv or pooling node over `size` (spatial axes only), output size by ONNX's formulas."""
     axes = len(size)
     stride = node.ints("strides") or (1,) * axes
@@ -63,7 +63,7 @@ def window(node: Node, size: tuple[Size, ...], kernel: tuple[Size, ...], folded:
     output = tuple(_output(padded[i], spans[i], stride[i], pads[i], ceil) for i in range(axes))
     before = tuple(None if p[0] is None else p[0] + e for p, e in zip(pads, extra_before, strict=True))
     after = tuple(None if p[1] is None else p[1] + e for p, e in zip(pads, extra_after, strict=True))
-    return Window(
+    return SlidingWindow(
         pair(size, 1), pair(kernel, 1), pair(stride, 1), pair(dilation, 1), pair(before, 0), pair(after, 0),
         pair(output, 1),
     )  # fmt: skip

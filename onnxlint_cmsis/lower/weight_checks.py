@@ -13,7 +13,7 @@ from onnxlint_cmsis.lower.epilogue import WEIGHTED, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import OUTPUT, TensorQuantization, of_weights, weights_behind, wrong_scale
+from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, weights_behind, wrong_scale
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 WEIGHT_TYPES = ("int8", "uint8", "int4")
@@ -22,7 +22,7 @@ MOST_MULTIPLIER = 2.0**30
 """Smallest multiplier that is too large for TensorFlow Lite (QuantizeMultiplier)."""
 
 
-def weights_of(graph: Graph, layer: Layer) -> TensorQuantization | None:
+def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
     """Quantization of a layer's weights; None where it has none or they are float."""
     if not layer.call.entry.startswith(WEIGHTED):
         return None
@@ -30,7 +30,7 @@ def weights_of(graph: Graph, layer: Layer) -> TensorQuantization | None:
 
 
 def check_weights(
-    graph: Graph, layer: Layer, numbers: Numbers, weights: TensorQuantization | None, ending: Epilogue
+    graph: Graph, layer: Layer, numbers: Numbers, weights: AffineQuantization | None, ending: Epilogue
 ) -> Decision | None:
     """Why the weights of a layer and their scales are not those of its function; None where they are."""
     position = operands(layer.node.domain, layer.node.op_type).weights
@@ -58,7 +58,7 @@ def check_weights(
     )
 
 
-def _zero_points(entry: str, weights: TensorQuantization) -> Decision | None:
+def _zero_points(entry: str, weights: AffineQuantization) -> Decision | None:
     """Convolutions have no filter offset; fully connected s8 functions have one for all outputs, s16 and s4 none."""
     zeros = set(weights.signed_zero_points)
     if not any(zeros):
@@ -77,7 +77,7 @@ def _zero_points(entry: str, weights: TensorQuantization) -> Decision | None:
     return None
 
 
-def _scales(layer: Layer, weights: TensorQuantization) -> Decision | None:
+def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
     """One scale, or one per output channel; of a fully connected layer that is for s8 alone."""
     if weights.blocks:
         text = "its weights are quantized in blocks; CMSIS-NN has one scale for each output channel"
@@ -115,7 +115,7 @@ def _bias(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
     return refused(Cause.OPERAND_CONSTANT, text)
 
 
-def _multiplier(numbers: Numbers, weights: TensorQuantization, ending: Epilogue) -> Decision | None:
+def _multiplier(numbers: Numbers, weights: AffineQuantization, ending: Epilogue) -> Decision | None:
     source = numbers[0].scale if numbers and numbers[0] is not None else 0.0
     result = ending.quantization.scale if ending.quantization else 1.0
     if source * max(weights.scales or (0.0,)) / result < MOST_MULTIPLIER:

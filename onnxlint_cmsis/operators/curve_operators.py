@@ -12,10 +12,10 @@ from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
 from onnxlint_cmsis.operators.values import curves as values_of
+from onnxlint_cmsis.operators.values.broadcasts import loose_values
 from onnxlint_cmsis.operators.values.curves import curve_values
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
 from onnxlint_cmsis.operators.values.joins import cast_values, clip_values, same_values
-from onnxlint_cmsis.operators.values.pairs import loose_values
 
 
 def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False, **facets: Any) -> Operator:

@@ -19,8 +19,8 @@ from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.slicing_operators import CONCAT
 from onnxlint_cmsis.operators.ties import microsoft_ties as ties
+from onnxlint_cmsis.operators.values.broadcasts import biased_gelu
 from onnxlint_cmsis.operators.values.joins import quantized_concat
-from onnxlint_cmsis.operators.values.pairs import biased_gelu
 from onnxlint_cmsis.operators.values.planes import quantized_pool
 from onnxlint_cmsis.operators.values.scaling import quantized_curve, quantized_pair
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
 from onnxlint_cmsis.operators.ties.convolution_ties import channel_numbers
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
-from onnxlint_cmsis.operators.values.planes import (
+from onnxlint_cmsis.operators.values.normalizations import (
     batch_normalization,
     deviation_normalization,
     norm_division,

@@ -11,8 +11,9 @@ from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
 from onnxlint_cmsis.operators.ties.size_ties import multiplied_sizes
+from onnxlint_cmsis.operators.values.broadcasts import choice_values, mean_values, pair_values, quotient_values
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
-from onnxlint_cmsis.operators.values.pairs import PAIRS, choice_values, mean_values, pair_values, quotient_values
+from onnxlint_cmsis.operators.values.pairs import PAIRS
 from onnxlint_cmsis.operators.values.value_view import ValueRule
 
 TWO = Roles(data=(0, 1))

@@ -8,6 +8,7 @@ from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
 from onnxlint_cmsis.operators.values.demands import reduction_demand
+from onnxlint_cmsis.operators.values.normalizations import share_values
 from onnxlint_cmsis.operators.values.planes import (
     Summary,
     largest,
@@ -18,7 +19,6 @@ from onnxlint_cmsis.operators.values.planes import (
     product,
     reduction,
     running_total,
-    share_values,
     total,
 )
 from onnxlint_cmsis.operators.values.value_view import ValueRule

@@ -17,8 +17,9 @@ from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.operators.registry import OPERATORS
+from onnxlint_cmsis.operators.values.broadcasts import share
 from onnxlint_cmsis.operators.values.curves import CURVES, bent
-from onnxlint_cmsis.operators.values.pairs import PAIRS, share
+from onnxlint_cmsis.operators.values.pairs import PAIRS
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import head, stem
 

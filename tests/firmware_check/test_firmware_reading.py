@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 
 import example_models as models
 from firmware_check.library import Library
-from firmware_check.opening import Model, Options, open_model
+from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Quantization, Step
 from firmware_check.reading.lookups import table_of
 from firmware_check.reading.result import LayerResult
@@ -129,7 +129,7 @@ def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int
         assert steps["resize"].output.shape == (1, 3, size, 4)
 
 
-def read_with_pools(path: str, folder: Path) -> Model:
+def read_with_pools(path: str, folder: Path) -> OpenedModel:
     """The model with the library of the installed wheel."""
     from firmware_check.library import open_library
 
@@ -171,7 +171,7 @@ def test_a_second_scale_behind_int16_does_not_run(tmp_path: Path) -> None:
     assert reasons["softmax"] == "it has int8 and int16 activations; CMSIS-NN's functions have one type"
 
 
-def read_wide(path: str, folder: Path) -> Model:
+def read_wide(path: str, folder: Path) -> OpenedModel:
     """The model with a library that has functions for int16."""
     from firmware_check.library import open_library
 

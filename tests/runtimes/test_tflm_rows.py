@@ -48,6 +48,16 @@ def test_every_row_of_the_sample():
     assert count > 350
 
 
+def test_every_function_of_the_library_has_its_call():
+    seen = set()
+    for line in lines(SAMPLE):
+        model = read_tflite("sample.tflite", write(restore(line["model"])))
+        for operator in interpret(model, build_of(line["rows"][0])).operators:
+            assert (operator.call is None) == (operator.functions in ((), ("arm_depthwise_conv_s16",))), operator
+            seen |= {operator.call.entry} if operator.call else set()
+    assert len(seen) > 15
+
+
 @needs_vectors
 @pytest.mark.parametrize("name", ["models", "synthetic"])
 def test_every_row_of_real_firmware(name):

@@ -81,9 +81,9 @@ def test_a_plain_convolution_runs_in_the_library():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (conv(channels=8, filter_channels=4, bias=None), "without a bias every group after the first"),
-        (conv(channels=8, filter_channels=4, kind="INT16", bias="INT64"), "a grouped int16 convolution"),
-        (conv(channels=8, filter_channels=4, weights="INT4"), "a grouped int4 convolution"),
+        (conv(channels=8, filter_channels=4, bias=None), "bias pointer"),
+        (conv(channels=8, filter_channels=4, kind="INT16", bias="INT64"), "No s16 kernel reads filter_dims.c"),
+        (conv(channels=8, filter_channels=4, weights="INT4"), "The s4 kernels compute no groups"),
         (conv(kind="INT16", bias=None), "one step off"),
         (dense([1, 8], kind="INT16", bias="INT32"), "the bias is int32 and the kernel reads it as int64"),
     ],

@@ -20,6 +20,8 @@ from onnxlint_cmsis.checks.rules import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.lower.verdict import QUANTIZATION, Cause
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 3
@@ -63,11 +65,16 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 
 def _missing(subject: ModelSubject) -> Iterator[Statement]:
-    """Layers whose entry point the release lacks."""
+    """Layers whose entry point the release lacks, or has without what they need; groups are told as wrong results."""
+    records = {record.node.index: record for record in subject.lowered.records}
     for layer in subject.layers():
-        if layer.route.reason and not fully_connected_per_channel.concerns(layer):
-            said = layer.say(f"no kernel: {layer.route.reason}.")
-            yield replace(said, level=Level.NOTE, sources=layer.entry_sources())
+        refusal = on_release(records[layer.layer.node.index], layer.route, layer.target.release)
+        told = fully_connected_per_channel.concerns(layer) or (refusal and refusal.cause is Cause.GROUPS)
+        if refusal and not told:
+            said = layer.say(f"no kernel: {refusal.reason}.")
+            level = Level.WARNING if refusal.cause in QUANTIZATION else Level.NOTE
+            facts = {**said.properties, "verdict": refusal.verdict.value, "cause": refusal.cause.value}
+            yield replace(said, level=level, sources=layer.entry_sources(), properties=facts)
 
 
 def _foreign(subject: ModelSubject) -> Iterator[Statement]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto, TensorProto
 
     from onnxlint_cmsis.formats.onnx_graph.document import Document
-    from onnxlint_cmsis.formats.onnx_graph.inference import Table
+    from onnxlint_cmsis.formats.onnx_graph.known_shapes import Table
 
 UNKNOWN_RANGE = (-1, -1)
 OVERRIDABLE_IR = 4

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from onnx import GraphProto, NodeProto, TensorProto
 
-    from onnxlint_cmsis.formats.onnx_graph.inference import Known, Table
+    from onnxlint_cmsis.formats.onnx_graph.known_shapes import Known, Table
     from onnxlint_cmsis.graph.model import Constant
 
     Value = npt.NDArray[np.object_]

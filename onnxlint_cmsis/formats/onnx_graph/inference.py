@@ -9,20 +9,16 @@ from onnxlint_cmsis.formats.onnx_graph.folding import fold_shapes
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.guards import hide_dangerous
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import believed, stated_size
+from onnxlint_cmsis.formats.onnx_graph.known_shapes import Known, Table
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.operators.control_operators import CONSTANT
-from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
-Known = tuple[int, tuple[Size, ...] | None]
-"""Element type number and shape."""
-Table = dict[str, Known]
-"""What is known of the values of one graph, by their names in it."""
 MAX_ROUNDS = 100
 """How often inference is repeated while it still finds more."""
 MAX_VISITS = 100_000

@@ -19,11 +19,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall, Pair
 
-NO_BIAS_GROUPED = "without a bias every group after the first adds what lies at low addresses"
-NO_BIAS_WIDE = "without a bias the channels after the first 124 add what lies at low addresses"
 NO_BIAS_S16 = "without a bias the sums are rescaled as 32-bit values: an output can be one step off"
-GROUPED_S16 = "a grouped int16 convolution is computed wrongly, with status SUCCESS"
-GROUPED_S4 = "a grouped int4 convolution is computed wrongly, with status SUCCESS"
 WEIGHT_ZERO_POINT = "the kernel neither checks nor uses the zero-point of the weights, {found}"
 
 
@@ -55,7 +51,9 @@ def conv_2d(p: Preparation) -> None:
         zero_points_are_zero(p, data, output, f"{file}:158", f"{file}:159")
     p.runs(f"arm_convolve_wrapper_{call.entry.rpartition('_')[2]}", call)
     p.check(not p.dropped, f"{file}:313", Stage.INVOKE)
-    _convolution_traps(p, weights, groups, call.entry)
+    if data.elem_type == "INT16" and not call.bias:
+        p.wrong.append(NO_BIAS_S16)
+    _ignored_zero_point(p, weights)
 
 
 def _sized_by(entry: str) -> str:
@@ -77,23 +75,12 @@ def _convolution(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, 
         padding=pads.before,
         pad_after=pads.after,
         dilation=dilation,
+        bias=view.input(2) is not None,
     )
 
 
-def _convolution_traps(p: Preparation, weights: TfliteTensor, groups: int, entry: str) -> None:
-    if groups > 1 and entry == "convolve_s16":
-        p.wrong.append(GROUPED_S16)
-    elif groups > 1 and entry == "convolve_s4":
-        p.wrong.append(GROUPED_S4)
-    elif groups > 1 and p.view.input(2) is None:
-        p.wrong.append(NO_BIAS_GROUPED)
-    elif entry == "convolve_s16" and p.view.input(2) is None:
-        p.wrong.append(NO_BIAS_S16)
-    _quantization_traps(p, weights)
-
-
-def _quantization_traps(p: Preparation, weights: TfliteTensor) -> None:
-    """What a convolution takes from the file without looking at it."""
+def _ignored_zero_point(p: Preparation, weights: TfliteTensor) -> None:
+    """Weights are taken as symmetric, whatever the file says."""
     points = weights.quantization.zero_points if weights.quantization else ()
     if any(points):
         p.wrong.append(WEIGHT_ZERO_POINT.format(found=next(point for point in points if point)))
@@ -127,10 +114,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
         p.request_positive(p.routed(call).buffer_size)
         p.runs(f"arm_depthwise_conv_wrapper_{call.entry.rpartition('_')[2]}", call)
         p.check(not p.dropped, f"{file}:292", Stage.INVOKE)
-    blocks = "arm_depthwise_conv_s8_opt" in p.chain or "arm_depthwise_conv_s4_opt" in p.chain
-    if p.build.mve and blocks and output.shape[3] > 124 and p.view.input(2) is None:
-        p.wrong.append(NO_BIAS_WIDE)
-    _quantization_traps(p, weights)
+    _ignored_zero_point(p, weights)
 
 
 def _depthwise(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
@@ -147,6 +131,7 @@ def _depthwise(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, ou
         pad_after=pads.after,
         dilation=dilation,
         ch_mult=view.option("depth_multiplier"),
+        bias=view.input(2) is not None,
     )
 
 

@@ -10,7 +10,9 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
     HYBRID,
     PAIRS,
     UNSUPPORTED_INPUT,
+    Tensors,
 )
+from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage, Unpredictable
 from onnxlint_cmsis.types import Dims, KernelCall
@@ -43,15 +45,15 @@ def fully_connected(p: Preparation) -> None:
     per_channel = weights.quantization is not None and quantized(weights) and len(weights.quantization.scales) > 1
     _quantization(p, data, weights, file, per_channel)
     if data.elem_type == "INT16":
-        _int16(p, data, output, file)
+        _int16(p, (data, weights, output), file)
     elif weights.elem_type == "INT4":
-        p.runs("arm_fully_connected_s4")
+        p.runs("arm_fully_connected_s4", _call("fully_connected_s4", weights, output))
         if zero_point(weights):
             p.wrong.append(FILTER_ZERO_POINT_S4.format(found=zero_point(weights)))
     elif len(output.shape) > 2 and weights.shape[-1] % 4 == 0:
         _as_convolution(p, weights, output, file, per_channel)
     else:
-        _int8(p, _call(weights, output, per_channel))
+        _int8(p, _call("fully_connected_s8", weights, output)._replace(per_channel=per_channel))
 
 
 def _quantization(p: Preparation, data: TfliteTensor, weights: TfliteTensor, file: str, per_channel: bool) -> None:
@@ -74,10 +76,11 @@ def _quantization(p: Preparation, data: TfliteTensor, weights: TfliteTensor, fil
     p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition)
 
 
-def _int16(p: Preparation, data: TfliteTensor, output: TfliteTensor, file: str) -> None:
+def _int16(p: Preparation, tensors: Tensors, file: str) -> None:
+    data, weights, output = tensors
     p.ensure_equal(zero_point(data), 0, f"{file}:124", ("input->params.zero_point", "0"))
     p.ensure_equal(zero_point(output), 0, f"{file}:125", ("output->params.zero_point", "0"))
-    p.runs("arm_fully_connected_s16")
+    p.runs("arm_fully_connected_s16", _call("fully_connected_s16", weights, output))
     bias = p.view.input(2)
     if bias is not None and bias.elem_type == "INT32":
         p.wrong.append(INT32_BIAS)
@@ -89,7 +92,9 @@ def _as_convolution(p: Preparation, weights: TfliteTensor, output: TfliteTensor,
         index = p.scratch_before + len(p.scratch)
         p.request(8 * output.shape[-1])
         p.check(index >= 4, f"{file}:309", Stage.INVOKE)
-    p.runs("arm_convolve_1x1_s8_fast")
+    rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
+    call = KernelCall("convolve_s8", Dims(rows, 1, 1, depth), Dims(channels, 1, 1, depth), Dims(rows, 1, 1, channels))
+    p.runs("arm_convolve_1x1_s8_fast", call)
     if zero_point(weights):
         p.wrong.append(FILTER_ZERO_POINT.format(found=zero_point(weights)))
 
@@ -108,16 +113,9 @@ def _int8(p: Preparation, call: KernelCall) -> None:
     p.runs("arm_fully_connected_wrapper_s8", call)
 
 
-def _call(weights: TfliteTensor, output: TfliteTensor, per_channel: bool) -> KernelCall:
-    depth, channels = weights.shape[-1], output.shape[-1]
-    rows = prod(output.shape[:-1])
-    return KernelCall(
-        entry="fully_connected_s8",
-        input_dims=Dims(rows, 1, 1, depth),
-        filter_dims=Dims(depth, 1, 1, channels),
-        output_dims=Dims(rows, 1, 1, channels),
-        per_channel=per_channel,
-    )
+def _call(entry: str, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
+    rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
+    return KernelCall(entry, Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels))
 
 
 def batch_matmul(p: Preparation) -> None:
@@ -146,10 +144,18 @@ def batch_matmul(p: Preparation) -> None:
     p.persistent.append(QUANTIZATION_BYTES)
     if left.elem_type == "INT16":
         _zero_points(p, (left, right, output), file)
-        p.runs("arm_batch_matmul_s16")
+        p.runs("arm_batch_matmul_s16", _product("batch_matmul_s16", (left, right, output), adj_x, adj_y))
     else:
         p.request_positive(_matmul_sums(p, output))
-        p.runs("arm_batch_matmul_s8")
+        p.runs("arm_batch_matmul_s8", _product("batch_matmul_s8", (left, right, output), adj_x, adj_y))
+
+
+def _product(entry: str, tensors: Tensors, adj_x: int, adj_y: int) -> KernelCall:
+    """Rows of the left operand times rows of the right one, whose copies are transposed where they have to be."""
+    left, right, output = (activation_dims(tensor.shape) for tensor in tensors)
+    left = left._replace(w=left.c, c=left.w) if adj_x else left
+    right = right if adj_y else right._replace(w=right.c, c=right.w)
+    return KernelCall(entry, left, right, output)
 
 
 def _transposed_copy(p: Preparation, tensor: TfliteTensor) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, UNSUPPORTED_INPUT
+from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
+from onnxlint_cmsis.types import KernelCall
 
 BROADCAST = "the shapes differ, {left} and {right}"
 UNEQUAL_SCALES = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
@@ -30,15 +32,21 @@ def _int16_zero_points(p: Preparation, tensors: tuple[TfliteTensor, ...], file: 
         p.ensure_equal(zero_point(tensor), 0, f"{file}:{number}", (f"{name}->params.zero_point", "0"))
 
 
-def _runs(p: Preparation, name: str, left: TfliteTensor, right: TfliteTensor) -> None:
+def _runs(p: Preparation, name: str, operands: Operands) -> None:
     """CMSIS-NN for equal shapes of int8 and int16, reference code for all else."""
+    left, right, output = operands
     suffix = {"INT8": "s8", "INT16": "s16"}.get(left.elem_type)
     if suffix is None:
         p.reference = "float" if left.elem_type == "FLOAT32" else left.elem_type.lower()
     elif left.shape != right.shape:
         p.reference = BROADCAST.format(left=list(left.shape), right=list(right.shape))
     else:
-        p.runs(f"arm_elementwise_{name}_{suffix}")
+        _calls(p, f"elementwise_{name}_{suffix}", (left, right, output))
+
+
+def _calls(p: Preparation, entry: str, operands: Operands) -> None:
+    left, right, output = (activation_dims(tensor.shape) for tensor in operands)
+    p.runs(f"arm_{entry}", KernelCall(entry, left, right, output))
 
 
 def add(p: Preparation) -> None:
@@ -55,7 +63,7 @@ def add(p: Preparation) -> None:
         for tensor, name, line in ((left, "input1", 327), (right, "input2", 329)):
             names = (f"{name}->quantization.type", "kTfLiteNoQuantization")
             p.ensure_equal(int(tensor.quantization is not None), 0, f"{file}:{line}", names)
-    _runs(p, "add", left, right)
+    _runs(p, "add", (left, right, output))
 
 
 def mul(p: Preparation) -> None:
@@ -65,20 +73,20 @@ def mul(p: Preparation) -> None:
     p.ensure_types(left, right, f"{file}:52", ("input1->type", "input2->type"))
     if output.elem_type == "INT16":
         _int16_zero_points(p, (left, right, output), file, 60)
-    _runs(p, "mul", left, right)
+    _runs(p, "mul", (left, right, output))
 
 
 def maximum(p: Preparation) -> None:
     """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
-    _extreme(p, "arm_maximum_s8")
+    _extreme(p, "maximum_s8")
 
 
 def minimum(p: Preparation) -> None:
     """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
-    _extreme(p, "arm_minimum_s8")
+    _extreme(p, "minimum_s8")
 
 
-def _extreme(p: Preparation, function: str) -> None:
+def _extreme(p: Preparation, entry: str) -> None:
     file = "cmsis_nn/maximum_minimum.cc"
     tensors = _operands(p, file, (0, 0, 0))
     output = tensors[2]
@@ -93,4 +101,4 @@ def _extreme(p: Preparation, function: str) -> None:
             p.wrong.append(ONE_VALUE)
     elif max(ranks) > 4:
         p.halted = (Stage.INVOKE, TOO_DEEP)
-    p.runs(function)
+    _calls(p, entry, tensors)

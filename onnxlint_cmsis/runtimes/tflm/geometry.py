@@ -1,11 +1,14 @@
-"""The padding that SAME and VALID give, as TensorFlow Lite works it out (lite/kernels/padding.h)."""
+"""Shapes as CMSIS-NN takes them, and the padding that SAME and VALID give (lite/kernels/padding.h)."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
-from onnxlint_cmsis.types import Pair
+from onnxlint_cmsis.types import Dims, Pair
 
+NO_FILTER = Dims(None, None, None, None)
+"""Filter of a call that has none."""
 UNDILATED = Pair(1, 1)
 
 
@@ -32,3 +35,9 @@ def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair 
     top, bottom = _one(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
     left, right = _one(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
     return WindowPadding(Pair(top, left), Pair(bottom, right))
+
+
+def activation_dims(shape: tuple[int, ...]) -> Dims:
+    """A shape as it lies in memory: ones in front, and more than four axes folded into the first."""
+    sizes = (1,) * (4 - len(shape)) + shape
+    return Dims(prod(sizes[:-3]), *sizes[-3:])

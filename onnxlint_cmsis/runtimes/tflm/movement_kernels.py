@@ -6,9 +6,11 @@ from math import prod
 from struct import unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
+from onnxlint_cmsis.types import KernelCall
 
 DEEP_PAD = "the kernel pads the last four dimensions alone; of {found} images along the first only one is written"
 PAD_OF_FOUR = "the kernel reads four sizes of a shape that has {found}"
@@ -21,6 +23,10 @@ def values(view: OperatorView, tensor: TfliteTensor, count: int) -> tuple[int, .
     if len(data) < 4 * count:
         raise Unpredictable(f"'{tensor.name}' has {len(data)} bytes; {4 * count} are read")
     return unpack_from(f"<{count}i", data)
+
+
+def _moving(entry: str, data: TfliteTensor, output: TfliteTensor) -> KernelCall:
+    return KernelCall(entry, activation_dims(data.shape), NO_FILTER, activation_dims(output.shape))
 
 
 def pad(p: Preparation) -> None:
@@ -44,7 +50,7 @@ def pad(p: Preparation) -> None:
     if data.elem_type != "INT8":
         p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
         return
-    p.runs("arm_pad_s8")
+    p.runs("arm_pad_s8", _moving("pad_s8", data, output))
     if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
         p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
     elif len(data.shape) == 5 and data.shape[0] > 1:
@@ -88,7 +94,7 @@ def transpose(p: Preparation) -> None:
         p.wrong.append(DEEP_TRANSPOSE)
         p.dropped = f"{K}cmsis_nn/transpose.cc:30 size <= 4 was not true."
     elif data.elem_type == "INT8":
-        p.runs("arm_transpose_s8")
+        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output))
     elif data.elem_type in ("FLOAT32", "INT16"):
         p.reference = "float" if data.elem_type == "FLOAT32" else "int16"
     else:

@@ -7,7 +7,7 @@ from struct import pack, unpack
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER, UNSUPPORTED_INPUT, dims, stride_of
-from onnxlint_cmsis.runtimes.tflm.geometry import window
+from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, window
 from onnxlint_cmsis.runtimes.tflm.operator_view import scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
@@ -77,8 +77,8 @@ def softmax(p: Preparation) -> None:
         p.persistent += [LUT_BYTES] * 2
     _softmax_scales(p, data, output)
     names = {("INT8", "INT8"): "softmax_s8", ("INT8", "INT16"): "softmax_s8_s16", ("INT16", "INT16"): "softmax_s16"}
-    rows = Dims(1, 1, prod(data.shape[:-1]), data.shape[-1])
-    p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, Dims(1, 1, 1, 1), rows))
+    rows = Dims(prod(data.shape[:-1]), 1, 1, data.shape[-1])
+    p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, NO_FILTER, rows))
 
 
 def _softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> None:

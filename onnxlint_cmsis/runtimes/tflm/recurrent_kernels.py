@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, scale
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.types import Dims, KernelCall
@@ -59,14 +62,14 @@ def _svdf_sums(p: Preparation, features: TfliteTensor, times: TfliteTensor, file
     elif sums:
         p.request(sums)
     if times.elem_type == "INT16":
-        p.runs("arm_svdf_state_s16_s8")
+        p.runs("arm_svdf_state_s16_s8", call._replace(entry="svdf_state_s16_s8"))
         return
     if not p.build.speed:
         if not sums:
             p.fails = f"{K}{file}:320 data.scratch_weight_tensor_index != -1 was not true."
             return
         p.functions.append("arm_vector_sum_s8")
-    p.runs("arm_svdf_s8")
+    p.runs("arm_svdf_s8", call)
 
 
 def lstm(p: Preparation) -> None:
@@ -83,8 +86,8 @@ def lstm(p: Preparation) -> None:
         known = "The quantized Unidirectional Sequence LSTM Op only support int16 cell state"
         raise Refused(f"Cell state type {cell.elem_type} not supported. {known}", Stage.PREPARE)
     integer = data.elem_type in ("INT8", "INT16") and cell.elem_type == "INT16"
-    if len(hidden.shape) < 2:
-        raise Unpredictable(f"a hidden state of shape {list(hidden.shape)}; two dimensions are read")
+    if len(hidden.shape) < 2 or len(data.shape) < 2:
+        raise Unpredictable(f"an input of shape {list(data.shape)} and a hidden state of shape {list(hidden.shape)}")
     batch, width = hidden.shape[0], hidden.shape[1]
     if integer:
         p.persistent += [(4 if data.elem_type == "INT8" else 8) * width] * LSTM_GATES
@@ -93,4 +96,6 @@ def lstm(p: Preparation) -> None:
     if not integer:
         p.reference = "float"
         return
-    p.runs("arm_lstm_unidirectional_s8" if data.elem_type == "INT8" else "arm_lstm_unidirectional_s16")
+    entry = "lstm_unidirectional_s8" if data.elem_type == "INT8" else "lstm_unidirectional_s16"
+    features, steps = data.shape[-1], prod(data.shape[:-1]) // max(batch, 1)
+    p.runs(f"arm_{entry}", KernelCall(entry, Dims(batch, 1, steps, features), NO_FILTER, Dims(batch, 1, steps, width)))

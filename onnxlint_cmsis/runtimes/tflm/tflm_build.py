@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.types import Target
 
 
 class TflmBuild(NamedTuple):
@@ -21,11 +21,6 @@ class TflmBuild(NamedTuple):
     """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
     own_library: bool = True
     """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
-
-    @property
-    def mve(self) -> bool:
-        """Whether the CPU has MVE."""
-        return self.target.isa is Isa.MVE
 
     def kernels_of(self, entry: str) -> Target:
         """Target whose kernels an entry point has: the library downloaded may be behind the release in some."""

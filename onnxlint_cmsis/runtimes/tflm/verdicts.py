@@ -63,7 +63,7 @@ class TflmOperator:
     memory: OperatorMemory | None
     """What it asks for that stays; None where that is not known."""
     call: KernelCall | None
-    """The call behind `functions`, where the library chooses among kernels."""
+    """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
 
 
 class TflmReport(NamedTuple):

@@ -1,0 +1,49 @@
+"""What both commands read from their command lines: CPUs, counts, times."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NoReturn
+
+from firmware_check.boards import BOARDS, Board
+from firmware_check.errors import FirmwareError
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+
+
+class CheckParser(argparse.ArgumentParser):
+    """A parser that reports what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise FirmwareError instead of printing the usage."""
+        raise FirmwareError(message)
+
+
+def board_named(name: str) -> Board:
+    """The board for a CPU as the user names it; FirmwareError where QEMU has none."""
+    try:
+        cpu = parse_target(name).cpu
+    except ValueError as error:
+        raise FirmwareError(str(error)) from None
+    for board in BOARDS:
+        if board.cpu == cpu:
+            return board
+    raise FirmwareError(f"QEMU has no board for {cpu} here; allowed: {', '.join(board.cpu for board in BOARDS)}")
+
+
+def count(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return found

@@ -1,0 +1,17 @@
+"""A target that a check could not run on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Failure(NamedTuple):
+    """A target that the check could not run on."""
+
+    cpu: str
+    """CPU of the board."""
+    reason: str
+    """What could not be done."""
+
+    def __str__(self) -> str:
+        return f"{self.cpu}: {self.reason}"
