@@ -8,26 +8,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
-from support.lanes_random import INTEGER_STEPS, random_models
+from support.random_models import EXACT, LANES, random_models
 
 Drawn = tuple[onnx.ModelProto, dict[str, np.ndarray]]
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @RELAXED
-@given(random_models())
+@given(random_models(LANES))
 def test_known_values_are_observed(drawn: Drawn) -> None:
     check_constants(analysed(drawn[0]), drawn[1])
 
 
 @RELAXED
-@given(random_models())
+@given(random_models(LANES))
 def test_what_nobody_reads_may_be_anything(drawn: Drawn) -> None:
     check_unread(analysed(drawn[0]), drawn[1])
 
 
 @RELAXED
-@given(random_models(), st.data())
+@given(random_models(LANES), st.data())
 def test_lanes_that_may_go_change_no_output(drawn: Drawn, data: st.DataObject) -> None:
     one = analysed(drawn[0])
     unsafe = data.draw(st.booleans(), label="unsafe")
@@ -42,7 +42,7 @@ def test_lanes_that_may_go_change_no_output(drawn: Drawn, data: st.DataObject) -
 
 
 @RELAXED
-@given(random_models(INTEGER_STEPS))
+@given(random_models(EXACT))
 def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
     one = analysed(drawn[0])
     removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}

@@ -24,6 +24,8 @@ def average_pool_2d(p: Preparation) -> None:
     if call:
         p.request_positive(p.routed(call).buffer_size)
         p.runs(f"arm_{call.entry}", call)
+        line = 102 if call.entry.endswith("s16") else 96
+        p.check(not p.dropped, f"cmsis_nn/pooling.cc:{line}", Stage.INVOKE)
 
 
 def max_pool_2d(p: Preparation) -> None:
