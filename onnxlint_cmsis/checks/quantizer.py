@@ -30,8 +30,8 @@ def float_name(tensor: str) -> str:
 def overrides(wanted: Mapping[str, AffineQuantization]) -> str:
     """Option that gives tensors of the float model a scale and zero-point each."""
     entries = [
-        f'"{float_name(tensor)}": [{{"scale": np.float32({numbers.scale:.9g}), '
-        f'"zero_point": np.{numbers.elem_type}({(numbers.zero_points or (0,))[0]})}}]'
+        f'"{float_name(tensor)}": [{{"scale": np.array({numbers.scale:.9g}, np.float32), '
+        f'"zero_point": np.array({(numbers.zero_points or (0,))[0]}, np.{numbers.elem_type})}}]'
         for tensor, numbers in wanted.items()
     ]
     return f'extra_options={{"TensorQuantOverrides": {{{", ".join(entries)}}}}}'

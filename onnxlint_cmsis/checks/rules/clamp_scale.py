@@ -6,8 +6,8 @@ no clamp, the clamp runs alone. arm_relu_q7 and arm_relu6_s8 know neither scale 
 
 **What to do.** Give the tensor in front the scale and zero-point of the clamp's result: what the clamp cuts off is
 cut off there. With ONNX Runtime's quantizer (tried with 1.31.1): `ActivationSymmetric` off, so that it takes Relu
-into the layer in front, or `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.float32(...), "zero_point":
-np.int8(...)}]}}`, with the tensor's name in the float model.
+into the layer in front, or `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32),
+"zero_point": np.array(..., np.int8)}]}}`, with the tensor's name in the float model.
 """
 
 from __future__ import annotations

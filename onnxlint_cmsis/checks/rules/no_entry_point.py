@@ -34,13 +34,21 @@ RULE = Rule(
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""
-g (float[1, 4, 8, 8, 8] x) => (float[N, C, D, H, W] y) <float[4, 4, 1, 1, 1] w = {1}> {
-    y = Conv(x, w)
+g (int8[1, 4, 8, 8] x, int8[4, 4, 1, 1] w) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
 }
 """),
     good=Example("""
-g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
-    y = Conv(x, w)
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
 }
 """),
     kinds=(

@@ -1,13 +1,13 @@
 """Softmax's result has another scale or zero-point than CMSIS-NN gives it.
 
-arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of scale
-1/32768 and zero-point 0. It has no argument for either. In a model that reads them with another scale, every number is
-off: ONNX Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro refuses such a
-model at the start; a generator that knows the difference computes plain code.
+arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of
+scale 1/32768 and zero-point 0. It has no argument for either. In a model that reads them with another scale, every
+number is off: ONNX Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro
+refuses such a model at the start; a generator that knows the difference computes plain code.
 
 **What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0. With ONNX Runtime's quantizer
-(tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.float32(1 / 256),
-"zero_point": np.int8(-128)}]}}`, with the tensor's name in the float model.
+(tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256,
+np.float32), "zero_point": np.array(-128, np.int8)}]}}`, with the tensor's name in the float model.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ has to run instead. A QuantizeLinear of what has another scale already is such a
 
 **What to do.** Give input and output one scale and zero-point: the output of a pool, Pad or Transpose that of its
 input, the inputs of a Concat that of its output. With ONNX Runtime's quantizer (tried with 1.31.1):
-`extra_options={"TensorQuantOverrides": {"name": [{"scale": np.float32(...), "zero_point": np.int8(...)}]}}`, with
-tensors' names in the float model.
+`extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32), "zero_point": np.array(...,
+np.int8)}]}}`, with tensors' names in the float model.
 """
 
 from __future__ import annotations
