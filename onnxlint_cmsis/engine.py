@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered
 
 
-def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileResult:
-    """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
+def lint_file(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> FileResult:
+    """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings.
+
+    `model` is the analysis of what the file holds, where it is at hand.
+    """
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        model = ModelAnalysis(path, settings.analysis, data)
+        model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.file_problem import FileProblem
 
@@ -41,12 +46,12 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     )
 
 
-def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
+def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
     """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        return _notes(ModelAnalysis(path, settings.analysis).lowered, settings)
+        return _notes((model or ModelAnalysis(path, settings.analysis)).lowered, settings)
     except ModelError:
         return None
 

@@ -347,7 +347,7 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     monkeypatch.setattr(
         engine,
         "lint_file",
-        lambda path, settings, _data: seen.append(settings) or FileResult(path, (), settings.fail_on),
+        lambda path, settings, *_: seen.append(settings) or FileResult(path, (), settings.fail_on),
     )
     lint(
         capsys,
