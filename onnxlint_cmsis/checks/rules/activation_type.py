@@ -10,10 +10,13 @@ int4 and int32, or int8 in and int16 out, fit no function that the linter follow
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -41,7 +44,7 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, _offence: Offence) -> str:
+def _remedy(graph: Graph, _records: Sequence[LoweredLayer]) -> str:
     option = (
         'activation_type=QuantType.QInt8, or QuantType.QInt16 with extra_options={"ActivationSymmetric": True}, and no '
         "other quant_type in TensorQuantOverrides"

@@ -12,10 +12,13 @@ into the layer in front, or `extra_options={"TensorQuantOverrides": {"name": [{"
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -45,11 +48,9 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     wanted = {
-        each.node.inputs[0]: each.output
-        for each in offence.records
-        if each.output is not None and each.code == "requantize"
+        each.node.inputs[0]: each.output for each in records if each.output is not None and each.code == "requantize"
     }
     if not wanted:
         return "Leave the clamp out, or let its result have a QuantizeLinear of its own."

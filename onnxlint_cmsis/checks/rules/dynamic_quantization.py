@@ -10,14 +10,16 @@ result among them, so that none of these layers runs in CMSIS-NN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from onnxlint_cmsis.checks.quantization_check import Offence, offences, statement
+from onnxlint_cmsis.checks.quantization_check import offences, statements
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.float_islands import islands
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level, Statement
 
@@ -52,13 +54,16 @@ g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each reason; what computes in float between dynamic layers is part of it."""
-    between = sum(len(each.records) for each in islands(subject.model.graph, subject.lowered) if each.dynamic)
-    for offence in offences(subject, RULE.kinds):
-        also = f"{between} more nodes compute in float between them. " if between else ""
-        yield statement(subject, offence, also + _remedy(subject.model.graph, offence))
-        between = 0
+    """Yield one statement for each node; the first says how many compute in float between dynamic layers."""
+    graph = subject.model.graph
+    between = sum(len(each.records) for each in islands(graph, subject.lowered) if each.dynamic)
+    said = [one for offence in offences(subject, RULE.kinds) for one in statements(subject, offence, _remedy)]
+    if said and between:
+        said[0] = replace(
+            said[0], message=f"{said[0].message} {between} more nodes compute in float between such layers."
+        )
+    yield from said
 
 
-def _remedy(graph: Graph, _offence: Offence) -> str:
+def _remedy(graph: Graph, _records: Sequence[LoweredLayer]) -> str:
     return advice(graph, "Quantize statically, with calibration data", "quantize_static in place of quantize_dynamic")

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.quantization_check import named
+from onnxlint_cmsis.checks.quantization_check import ENOUGH, described, is_much, share_of_macs
 from onnxlint_cmsis.checks.quantizer import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
-from onnxlint_cmsis.checks.work_share import WORTH_A_WARNING, macs_of, share_of, work_of
+from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.lower.work import percent
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 2
@@ -54,30 +55,36 @@ RULE = Rule(
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each part in float that does not follow from dynamic quantization."""
+    """Yield one statement for each part in float that does not follow from dynamic quantization, alike ones together."""
+    groups: dict[tuple[str, ...], list[FloatIsland]] = {}
     for island in islands(subject.model.graph, subject.lowered):
         if not island.dynamic:
-            yield _statement(subject, island)
+            groups.setdefault(tuple(each.node.op_type for each in island.records), []).append(island)
+    for operators, alike in groups.items():
+        nodes = [record for island in alike for record in island.records]
+        level = Level.WARNING if is_much(subject.model, nodes) else Level.NOTE
+        for island in alike:
+            yield _statement(subject, island, level, ", ".join(operators))
 
 
-def _statement(subject: ModelSubject, island: FloatIsland) -> Statement:
-    graph, records = subject.model.graph, subject.lowered.records
-    share = share_of(macs_of(island.records), macs_of(records))
-    work = share_of(work_of(graph, island.records), work_of(graph, records))
-    part = f", {share:.0%} of the model's multiply-accumulates" if share >= WORTH_A_WARNING else ""
-    verb = "computes" if len(island.records) == 1 else "compute"
-    text = f"{named([each.node for each in island.records])} {verb} in float{part}, {_ends(subject, island)}."
+def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: str) -> Statement:
+    graph, first = subject.model.graph, island.records[0].node
+    share = share_of_macs(subject.model, island.records)
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    others = len(island.records) - 1
+    who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
+    text = f"{who} {'compute' if others else 'computes'} in float{part}, {_ends(graph, island)}."
     option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
     return Statement(
         f"{text} {advice(graph, 'Quantize what is between as well', option)}",
-        node_location(graph.path, island.records[0].node),
-        level=Level.WARNING if work >= WORTH_A_WARNING else Level.NOTE,
-        properties={"nodes": len(island.records), "macs_share": round(share, 4)},
+        node_location(graph.path, first),
+        level=level,
+        properties={"nodes": len(island.records), "share": round(share, 4)},
+        cause=cause,
     )
 
 
-def _ends(subject: ModelSubject, island: FloatIsland) -> str:
-    graph = subject.model.graph
+def _ends(graph: Graph, island: FloatIsland) -> str:
     begin = _listed([float_name(name) for name in island.first]) or "constants"
     outputs = any(name in graph.outputs for name in island.last)
     end = _listed([float_name(name) for name in island.last]) or "nothing"

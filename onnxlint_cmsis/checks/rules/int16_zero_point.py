@@ -9,10 +9,13 @@ zero-point 0. Handed such integers, they compute other numbers and return SUCCES
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -40,7 +43,7 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, _offence: Offence) -> str:
+def _remedy(graph: Graph, _records: Sequence[LoweredLayer]) -> str:
     option = 'extra_options={"ActivationSymmetric": True}'
     return advice(graph, "Quantize int16 activations symmetrically, with zero-point 0", option)
 

@@ -11,9 +11,12 @@ from a tensor that is constant or not finite, a tiny one from a tensor that neve
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -40,7 +43,7 @@ RULE = Rule(
 )
 
 
-def _remedy(_graph: Graph, _offence: Offence) -> str:
+def _remedy(_graph: Graph, _records: Sequence[LoweredLayer]) -> str:
     return "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
 
 

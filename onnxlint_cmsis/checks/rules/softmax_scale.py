@@ -12,10 +12,13 @@ np.float32), "zero_point": np.array(-128, np.int8)}]}}`, with the tensor's name 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
@@ -42,13 +45,13 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
-    result = offence.records[0].output
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    result = records[0].output
     wide = result is not None and result.bits == 16
     exact = AffineQuantization("int16", (1 / 32768,), (0,)) if wide else AffineQuantization("int8", (1 / 256,), (-128,))
     if result is not None and result.elem_type == "uint8":
         exact = AffineQuantization("uint8", (1 / 256,), (0,))
-    option = overrides({each.node.outputs[0]: exact for each in offence.records})
+    option = overrides({each.node.outputs[0]: exact for each in records})
     text = "scale 1/32768 and zero-point 0" if wide else "scale 1/256 and the lowest integer as zero-point"
     return advice(graph, f"Give its result {text}", option)
 

@@ -13,7 +13,9 @@ np.int8)}]}}`, with tensors' names in the float model.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
@@ -48,13 +50,13 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     wanted: dict[str, AffineQuantization] = {}
-    for record in offence.records:
+    for record in records:
         wanted.update(_equal(record))
     if not wanted:
         return "Give both one scale and zero-point."
-    where = "inputs that of its output" if _joins(offence.records[0]) else "output that of its input"
+    where = "inputs that of its output" if _joins(records[0]) else "output that of its input"
     return advice(graph, f"Give them one scale and zero-point, its {where}", overrides(wanted))
 
 

@@ -14,10 +14,13 @@ True}]}}`.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
@@ -45,8 +48,8 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
-    first = offence.records[0]
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    first = records[0]
     if first.weights and first.weights.blocks:
         return advice(graph, "Quantize the weights with one scale for each output channel", "quantize_static")
     if first.layer and first.layer.call.entry in ("fully_connected_s16", "fully_connected_s4"):

@@ -10,10 +10,13 @@ and leaves its weights in float; `quant_format=QuantFormat.QDQ` quantizes them.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -43,8 +46,8 @@ g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, i
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
-    in_float = any(each.weights is None for each in offence.records)
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    in_float = any(each.weights is None for each in records)
     option = "quant_format=QuantFormat.QDQ" if in_float else "weight_type=QuantType.QInt8"
     return advice(graph, "Quantize the weights as int8", option)
 

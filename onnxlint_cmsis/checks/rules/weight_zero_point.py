@@ -11,10 +11,13 @@ does so with `weight_type=QuantType.QInt8` and without `WeightSymmetric: False` 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.quantization_check import Offence, QuantizationCheck
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -43,8 +46,8 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, offence: Offence) -> str:
-    unsigned = any(each.weights and each.weights.elem_type == "uint8" for each in offence.records)
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    unsigned = any(each.weights and each.weights.elem_type == "uint8" for each in records)
     option = "weight_type=QuantType.QInt8" if unsigned else 'extra_options={"WeightSymmetric": True}'
     return advice(graph, "Quantize the weights symmetrically, as int8 with zero-point 0", option)
 
