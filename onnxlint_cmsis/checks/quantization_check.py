@@ -132,7 +132,8 @@ def _instead(offence: Offence, share: float) -> str:
     refused = offence.decision.verdict is Verdict.REFUSED
     who = "No function of CMSIS-NN computes" if refused else "Plain code computes"
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
-    return f"{who} {'it' if len(offence.records) == 1 else 'these nodes'}{part}."
+    count = len(offence.records)
+    return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
 
 
 def _level(model: ModelAnalysis, offence: Offence) -> Level:

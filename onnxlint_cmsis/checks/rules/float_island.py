@@ -55,7 +55,7 @@ RULE = Rule(
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each part in float that does not follow from dynamic quantization, alike ones together."""
+    """Yield one statement for each part in float that does not follow from dynamic quantization."""
     groups: dict[tuple[str, ...], list[FloatIsland]] = {}
     for island in islands(subject.model.graph, subject.lowered):
         if not island.dynamic:
