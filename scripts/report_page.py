@@ -15,7 +15,9 @@ from onnxlint_cmsis.results.fix_result import (
     Locked,
     Numbers,
     Repair,
+    Rewrite,
     SkippedClass,
+    SkippedRewrite,
     TargetTotal,
     TensorChange,
 )
@@ -36,6 +38,8 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("each of layers", LayerChange),
     ("each of totals", TargetTotal),
     ("each of repairs", Repair),
+    ("each of rewrites", Rewrite),
+    ("each of unrewritten", SkippedRewrite),
     ("each of locked", Locked),
     ("each of left", SkippedClass),
     ("macs and bytes", Numbers),
