@@ -102,19 +102,19 @@ def _is_replaced(node: NodeProto, key: tuple[str, str], operator: Operator) -> b
 
 def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
     """What an alias stands for, with the inputs that have the roles of its inputs."""
-    roles, root = operator.roles, operator.root
+    roles, of = operator.roles, operator.of or operator
     if _attribute(node, "channels_last"):
         return None
     if operator.axes is unary or operator.elements is Elements.REQUANTIZED:
         return SAME
-    if roles is root.roles or roles.step:
-        places = range(len(node.input)) if roles is root.roles else range(roles.data[0], len(node.input), roles.step)
-        return root.name, tuple(places), _attributes(root, opset), 0
+    if roles is of.roles or roles.step:
+        places = range(len(node.input)) if roles is of.roles else range(roles.data[0], len(node.input), roles.step)
+        return of.name, tuple(places), _attributes(of, opset), 0
     if roles.form is not None:
-        bias = (roles.bias,) if root.roles.bias >= 0 and roles.sums is Sums.FLOAT else ()
-        return root.name, (roles.data[0], roles.weights[0], *bias), _attributes(root, opset), _elem_type(node, roles)
+        bias = (roles.bias,) if of.roles.bias >= 0 and roles.sums is Sums.FLOAT else ()
+        return of.name, (roles.data[0], roles.weights[0], *bias), _attributes(of, opset), _elem_type(node, roles)
     if len(roles.data) > 1:
-        return (root if len(root.roles.data) > 1 else ADD).name, roles.data, (), 0
+        return (of if len(of.roles.data) > 1 else ADD).name, roles.data, (), 0
     return SAME
 
 
