@@ -78,7 +78,7 @@ class Roles:
         return (place for place in places if place < len(node.inputs) and node.inputs[place])
 
     def quantized_of(self, inputs: int) -> tuple[Quantized, ...]:
-        """Quantized values of a node with so many inputs: those of the record, and those of the operands that follow."""
+        """Quantized values of a node with this many inputs: those of the record and of further operands."""
         if not self.step or not self.quantized:
             return self.quantized
         first = next(triple for triple in self.quantized if triple.value == self.data[-1])
