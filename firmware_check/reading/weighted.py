@@ -132,11 +132,8 @@ def _two_dimensional(integers: Elements) -> Elements:
 
 def _output(space: Workspace, node: Node, result: LayerResult, shape: tuple[int, ...] | None = None) -> Value:
     shape = space.shape(node.outputs[0]) if shape is None else shape
-    order = (
-        tuple(range(len(shape)))
-        if operator_of(node).roles.form in (Form.GEMM, Form.MATMUL)
-        else channels_last(len(shape))
-    )
+    product = operator_of(node).roles.form in (Form.GEMM, Form.MATMUL)
+    order = tuple(range(len(shape))) if product else channels_last(len(shape))
     output = space.new(result.tensor, shape, order, result.quantization)
     final = space.graph.shape(result.tensor)
     return output if final in (None, shape) else reshaped(output, space.shape(result.tensor))
