@@ -30,10 +30,8 @@ CONV_INTEGER = _convolution(
         quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
     ),
 )
-QLINEAR_CONV = alias(
-    "QLinearConv",
-    "",
-    CONV,
+QLINEAR_CONV = replace(
+    alias("QLinearConv", "", CONV),
     axes=ties.qlinear_conv,
     roles=Roles(
         weights=(3,),

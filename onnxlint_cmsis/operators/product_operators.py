@@ -32,10 +32,8 @@ MATMUL_INTEGER = _product(
         quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
     ),
 )
-QLINEAR_MATMUL = alias(
-    "QLinearMatMul",
-    "",
-    MATMUL,
+QLINEAR_MATMUL = replace(
+    alias("QLinearMatMul", "", MATMUL),
     axes=ties.qlinear_matmul,
     roles=Roles(
         data=(0, 3),

@@ -15,8 +15,8 @@ from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.curve_operators import CAST, IDENTITY
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.normalization_operators import LAYER_NORMALIZATION
-from onnxlint_cmsis.operators.pact_operators import REQUANT_SHIFT
-from onnxlint_cmsis.operators.pairwise_operators import ADD, WHERE
+from onnxlint_cmsis.operators.pact_operators import INTEGER_MEAN, REQUANT_SHIFT, SHAPE_KEEPING
+from onnxlint_cmsis.operators.pairwise_operators import ADD
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.product_operators import MATMUL
 from onnxlint_cmsis.operators.record import Operator
@@ -38,9 +38,8 @@ SAME: Simple = (IDENTITY.name, (0,), (), 0)
 """Shape and type of the first input."""
 
 UNREGISTERED: dict[tuple[str, str], Simple] = {
-    (MICROSOFT, "QLinearWhere"): (WHERE.name, (0, 1, 4), (), 0),
     (MICROSOFT, "MatMulInteger16"): (MATMUL.name, (0, 1), (), INT32),
-    **{(domain, name): SAME for domain in ("", PACT) for name in ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")},
+    **{(domain, operator.name): SAME for domain in ("", PACT) for operator in SHAPE_KEEPING},
     ("", LAYER_NORMALIZATION.name): SAME,
     ("", "SimplifiedLayerNormalization"): SAME,
     ("", "ImageScaler"): SAME,
@@ -206,7 +205,7 @@ def _mean(node: NodeProto, opset: int) -> list[NodeProto] | None:
     return [constant, helper.make_node(REDUCE_MEAN.name, inputs, [output], keepdims=keepdims)]
 
 
-MEANS = ((MICROSOFT, "QLinearReduceMean"), (PACT, "IntegerMean"), ("", "IntegerMean"))
+MEANS = ((MICROSOFT, "QLinearReduceMean"), (PACT, INTEGER_MEAN.name), ("", INTEGER_MEAN.name))
 """Operators that are a mean over axes."""
 POOLS: dict[Operator, tuple[str, ...]] = {
     AVERAGE_POOL: ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"),
