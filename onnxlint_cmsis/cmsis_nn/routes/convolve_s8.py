@@ -33,9 +33,6 @@ _WIDTH_BY_4 = equal(OUT_W % 4, 0)
 _STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
 
 
-_BEFORE_6 = {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
-
-
 _UNIT_LINES = {"4.0.0": 65, "6.0.0": 66, "main": 65}
 
 
@@ -56,7 +53,7 @@ WRAPPER = Wrapper(
     branches=(
         _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0)), {V5_8: 62}, V5_9),
         _branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {V5_9: 62}, "4.0.0"),
-        *_points(_POINT, _BEFORE_6, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"),
+        *_points(_POINT, {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"),
         *_points(
             all_of(_POINT, NOT_GROUPED),
             {"6.0.0": 62, "7.0.0": 62, "main": 63},
