@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import Layer, Lowered, lower
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
 from onnxlint_cmsis.types import KernelCall, Size, Target
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
 """Tensor, axis, index."""
@@ -34,6 +36,8 @@ class AnalysisSettings(NamedTuple):
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     input_shapes: Mapping[str, tuple[Size, ...]] = {}
     """Sizes of inputs by name, None for one that stays symbolic."""
+    runtime: Runtime = DIRECT
+    """Who calls CMSIS-NN."""
 
 
 class ModelAnalysis:
@@ -61,6 +65,11 @@ class ModelAnalysis:
         return lower(self.graph, self.settings.assume, self.settings.one_channel)
 
     @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What the runtime makes of the layers, beside calling functions of CMSIS-NN."""
+        return ()
+
+    @cached_property
     def dimensions(self) -> Dimensions:
         """Classes of channel counts that move together."""
         from onnxlint_cmsis.dims.classes import analyse
@@ -71,7 +80,7 @@ class ModelAnalysis:
         """Kernel that a call takes on a target, also for a call that no layer makes now."""
         found = self._routes.get((call, target))
         if found is None:
-            found = self._routes[call, target] = route(call, target)
+            found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ Row = dict[str, object]
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
+    if is_tflite_path(path):
+        from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
+
+        return operator_rows(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     model = ModelAnalysis(path, settings.analysis, data)

@@ -23,6 +23,8 @@ class RuleScope(str, Enum):
     """One `ClassFact`: a class of channel counts with the size that planning gives it."""
     LAYER = "layer"
     """One `Subject`: a layer on a target."""
+    RUNTIME = "runtime"
+    """One `RuntimeRemark`: what a runtime makes of layers, for one reason."""
 
 
 class Example(NamedTuple):
@@ -36,6 +38,8 @@ class Example(NamedTuple):
     """Name and text of other files in the model's folder."""
     shown: str = ""
     """What the documentation shows in place of bytes."""
+    name: str = "model.onnx"
+    """Name of the file."""
 
 
 class Rule(NamedTuple):
@@ -58,7 +62,7 @@ class Rule(NamedTuple):
     good: Example
     """The same model mended."""
     kinds: tuple[str, ...] = ()
-    """Kinds of ModelError, other problem of a file, or hazard that it reports; each belongs to one rule."""
+    """Kinds of ModelError, other problem of a file, hazard or remark on a runtime; each belongs to one rule."""
     action: FixAction | None = None
     """What a fix may do for its findings."""
 

@@ -19,6 +19,7 @@ MODULES = (
     "external_data",
     "nested_too_deep",
     "wrong_input_shape",
+    "not_tflite",
     "unused_suppression",
     "unused_baseline_entry",
     "conv_1x1",
@@ -40,6 +41,18 @@ MODULES = (
     "wrong_result",
     "overrun",
     "too_large",
+    "runtime_stops",
+    "runtime_wrong",
+    "runtime_reference_code",
+    "runtime_broadcast",
+    "mean_for_average_pool",
+    "runtime_hybrid",
+    "runtime_float",
+    "runtime_batch",
+    "runtime_rank",
+    "runtime_per_channel_dense",
+    "padding_becomes_pad",
+    "operator_not_in_runtime",
 )
 """Modules of `rules`; each has `RULE` and `run`."""
 

@@ -11,6 +11,7 @@ from onnxlint_cmsis.config.codes import resolve
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
 from onnxlint_cmsis.config.settings import Suppression
+from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
@@ -199,6 +200,16 @@ def _release(key: Key, value: object) -> str:
     return normalise_release(_text(key, value))
 
 
+def _runtime(key: Key, value: object) -> str:
+    text = _text(key, value)
+    runtime_of(text)
+    return text
+
+
+def _made_runtime(text: str, _place: Place) -> object:
+    return runtime_of(text)
+
+
 def _globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
     return tuple(Glob(pattern, place.root) for pattern in patterns)
 
@@ -254,6 +265,9 @@ _OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
 
 KINDS: dict[str, Kind] = {
     "release": Kind("a text", _release, _TEXT),
+    "runtime": Kind(
+        "a runtime, with @ and a commit or date where it is not the newest", _runtime, _TEXT, make=_made_runtime
+    ),
     "path": Kind("a path, relative to the configuration file", _text, _TEXT, make=_path),
     "choice": Kind("one of the allowed values", _choice, _TEXT),
     "level": Kind("a level", _choice, _TEXT, make=_level),
