@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import Layer, Lowered, lower
+from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
 from onnxlint_cmsis.types import KernelCall, Size, Target
 
@@ -68,6 +69,11 @@ class ModelAnalysis:
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What the runtime makes of the layers, beside calling functions of CMSIS-NN."""
         return ()
+
+    @cached_property
+    def work(self) -> dict[int, Work]:
+        """What each node with something to compute does, by its index."""
+        return {record.node.index: work_of(self.graph, record) for record in self.lowered.records}
 
     @cached_property
     def dimensions(self) -> Dimensions:

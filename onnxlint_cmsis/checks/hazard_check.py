@@ -47,7 +47,10 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
     source = hazard.origin.source(subject.target.release)
-    said = replace(subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard))
+    means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
+    said = replace(
+        subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard), cause=f"{hazard.id} {means}".strip()
+    )
     return with_resize(said, *repair) if repair else said
 
 

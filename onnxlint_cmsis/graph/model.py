@@ -134,6 +134,8 @@ class Problem(NamedTuple):
     """What was found and what is allowed."""
     node: str = ""
     """Label of the node, where one is meant."""
+    vendor: bool = False
+    """Whether it is nothing but an operator that the onnx package does not know."""
 
 
 @dataclass(frozen=True, eq=False)

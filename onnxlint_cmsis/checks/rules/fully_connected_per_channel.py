@@ -54,7 +54,7 @@ def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
     if concerns(subject):
         text = f"its weights have {subject.layer.call.output_dims.c} scales: {subject.route.reason}."
-        yield replace(subject.say(text), sources=subject.entry_sources())
+        yield replace(subject.say(text), sources=subject.entry_sources(), cause=subject.route.reason)
 
 
 def concerns(subject: Subject) -> bool:
