@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.runtimes.judge import Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
@@ -62,13 +63,36 @@ class ModelAnalysis:
 
     @cached_property
     def lowered(self) -> Lowered:
-        """Layers as kernel calls, and the nodes that are none."""
+        """Layers as kernel calls, and the nodes that are none; with a runtime, the calls that it makes."""
+        return self.judged.lowered if self.judged else self._lowered
+
+    @cached_property
+    def _lowered(self) -> Lowered:
         return lower(self.graph, self.settings.assume, self.settings.one_channel)
 
     @cached_property
+    def judged(self) -> Judged | None:
+        """What the runtime makes of each layer; None where the application calls the functions itself."""
+        if not self.settings.runtime.judges:
+            return None
+        from onnxlint_cmsis.runtimes.judge import judge
+
+        return judge(self.graph, self._lowered, self.settings.runtime)
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """Indices of nodes whose runtime's condition says who computes them."""
+        layers = self.judged.layers if self.judged else ()
+        return frozenset(layer.record.node.index for layer in layers if layer.row)
+
+    @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
-        """What the runtime makes of the layers, beside calling functions of CMSIS-NN."""
-        return ()
+        """What is to be said of the runtime and the layers."""
+        if self.judged is None:
+            return ()
+        from onnxlint_cmsis.runtimes.judge import remarks
+
+        return remarks(self.graph, self.judged.layers, self.settings.runtime)
 
     @cached_property
     def work(self) -> dict[int, Work]:

@@ -52,12 +52,13 @@ def lint_file(
 
 def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
     """Lint a TensorFlow Lite model."""
+    from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
 
     try:
         said = tflite_findings(path, settings.analysis, data)
     except ModelError as error:
-        return _result(path, settings, None, [_problem(error.kind, error.message, Location(path))])
+        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
     counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
     return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))

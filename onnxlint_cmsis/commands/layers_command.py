@@ -27,7 +27,7 @@ DESCRIPTION = (
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
 COLUMNS = (
-    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
+    "node", "op", "target", "runtime", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
     "instructions", "scratch", "constants", "classes", "hazards",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
@@ -68,7 +68,9 @@ def run(argv: list[str]) -> int:
 def as_text(rows: list[dict[str, object]]) -> str:
     """The rows as an aligned table; the target is a column where there are several."""
     targets = {row.get("target") for row in rows}
-    columns = [name for name in COLUMNS if name != "target" or len(targets) > 1]
+    judged = any("runtime" in row for row in rows)
+    shown = {"target": len(targets) > 1, "runtime": judged}
+    columns = [name for name in COLUMNS if shown.get(name, True)]
     cells = [[cell(name, row.get(name)) for name in columns] for row in map(_worded, rows)]
     return aligned(columns, cells, right=NUMBERS)
 

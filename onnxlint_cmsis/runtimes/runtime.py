@@ -83,9 +83,7 @@ def runtime_of(text: str) -> Runtime:
             raise ValueError(f"'{text}': {name} has no revisions")
         return DIRECT if name == DIRECT.name else Runtime(AUTO)
     if name not in NAMES:
-        raise ValueError(
-            f"runtime '{text}' is not known; allowed: {', '.join(NAMES)}, each with @ and a commit or date"
-        )
+        raise ValueError(f"runtime '{text}' is not known; allowed: {', '.join(NAMES)}, with @ and a commit or date")
     if at and not version:
         raise ValueError(f"'{text}': a commit or date has to follow the @")
     if name == "tflm":
