@@ -46,60 +46,60 @@ def _refines(facts: LayerFacts) -> bool:
 
 ROWS = (
     ConditionRow(
-        "reference", REFERENCE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
+        "runtime-reference", REFERENCE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
         "one-dimensional convolutions are not lowered by default and stay in portable float",
         f"{E}quantizer/quantizer_support.py:61-83",
     ),
     ConditionRow(
-        "reference", REFERENCE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
+        "runtime-reference", REFERENCE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
         "int8 activations with int8 weights alone are lowered",
         "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
     ),
     ConditionRow(
-        "batch", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "runtime-batch", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
         "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524", level=Level.NOTE,
     ),
     ConditionRow(
-        "broadcast", REFERENCE, PAIRS, _other_broadcast,
+        "runtime-broadcast", REFERENCE, PAIRS, _other_broadcast,
         "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
     ),
     ConditionRow(
-        "stops", REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
+        "runtime-stops", REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),
     ConditionRow(
-        "per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), _per_channel,
+        "runtime-per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), _per_channel,
         "its weights have a scale for each output; dense layers are lowered per tensor, so that it may stay in "
         "portable float", f"{PASS}:386-425", level=Level.WARNING,
     ),
     ConditionRow(
-        "reference", REFERENCE, ("TRANSPOSE_CONV",), _refines,
+        "runtime-reference", REFERENCE, ("TRANSPOSE_CONV",), _refines,
         "output padding, groups and dilation of a transpose convolution are not lowered",
         f"{E}quantizer/pattern_checkers.py:216-250",
     ),
     ConditionRow(
-        "reference", REFERENCE, ("MAX_POOL_2D",),
+        "runtime-reference", REFERENCE, ("MAX_POOL_2D",),
         lambda facts: bool(facts.node.int("ceil_mode")) or any(step != 1 for step in facts.node.ints("dilations")),
         "a max pool with dilation or ceil_mode is not lowered", f"{PASS}:1080-1100",
     ),
     ConditionRow(
-        "rank", REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
+        "runtime-rank", REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
         "it is lowered at any rank, and the kernel refuses more than four dimensions when the program is loaded",
         f"{E}ops/op_transpose.cpp:43",
     ),
     ConditionRow(
-        "reference", REFERENCE, ("PAD",), lambda facts: facts.rank > 4,
+        "runtime-reference", REFERENCE, ("PAD",), lambda facts: facts.rank > 4,
         "pads of one to four dimensions alone are lowered", f"{PASS}:1184",
     ),
     ConditionRow(
-        "reference", REFERENCE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
+        "runtime-reference", REFERENCE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
         "products of three dimensions alone are lowered", f"{PASS}:322-336",
     ),
     ConditionRow(
-        "reference", REFERENCE, TABLES, always, "{op} is computed by a table", f"{PASS}:304-346", level=Level.NOTE,
+        "runtime-reference", REFERENCE, TABLES, always, "{op} is computed by a table", f"{PASS}:304-346", level=Level.NOTE,
     ),
     ConditionRow(
-        "reference", REFERENCE, (), lambda facts: facts.op not in LOWERED,
+        "runtime-reference", REFERENCE, (), lambda facts: facts.op not in LOWERED,
         "{op} is not lowered and stays in portable float",
         "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
     ),

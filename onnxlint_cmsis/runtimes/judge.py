@@ -135,7 +135,7 @@ def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
         "front, and the layer is judged without padding."
     )
     place = _place(path, nodes[0])
-    return RuntimeRemark("padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
+    return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
 
 
 def _place(path: str, node: Node) -> Location:

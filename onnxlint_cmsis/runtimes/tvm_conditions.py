@@ -25,32 +25,32 @@ def _without_bias(facts: LayerFacts) -> bool:
 
 ROWS = (
     ConditionRow(
-        "reference", REFERENCE, WEIGHTED, lambda facts: facts.weight_zero_point,
+        "runtime-reference", REFERENCE, WEIGHTED, lambda facts: facts.weight_zero_point,
         "weights with a zero-point are not partitioned", f"{FILE}:235-277",
     ),
     ConditionRow(
-        "reference", REFERENCE, (*CONVOLUTIONS, "ADD", "MUL"), caused(Cause.ZERO_POINT_S16),
+        "runtime-reference", REFERENCE, (*CONVOLUTIONS, "ADD", "MUL"), caused(Cause.ZERO_POINT_S16),
         "int16 activations with a zero-point are not partitioned", FILE,
     ),
     ConditionRow(
-        "reference", REFERENCE, ("DEPTHWISE_CONV_2D",), _without_bias,
+        "runtime-reference", REFERENCE, ("DEPTHWISE_CONV_2D",), _without_bias,
         "a depthwise convolution without a bias is not partitioned", FILE,
     ),
     ConditionRow(
-        "batch", REFERENCE, POOLS, lambda facts: facts.batch > 1,
+        "runtime-batch", REFERENCE, POOLS, lambda facts: facts.batch > 1,
         "pools of a batch are not partitioned", f"{FILE}:287-329",
     ),
     ConditionRow(
-        "reference", REFERENCE, POOLS, caused(Cause.UNEQUAL_SCALES),
+        "runtime-reference", REFERENCE, POOLS, caused(Cause.UNEQUAL_SCALES),
         "a pool that changes the scale is not partitioned", f"{FILE}:287-329",
     ),
     ConditionRow(
-        "reference", REFERENCE, ("SOFTMAX",), caused(Cause.SOFTMAX_SCALE),
+        "runtime-reference", REFERENCE, ("SOFTMAX",), caused(Cause.SOFTMAX_SCALE),
         "a softmax whose output has another scale than 1/256, or another zero-point than -128, is not partitioned",
         FILE,
     ),
     ConditionRow(
-        "reference", REFERENCE, (), lambda facts: facts.op not in PARTITIONED,
+        "runtime-reference", REFERENCE, (), lambda facts: facts.op not in PARTITIONED,
         "{op} is not partitioned", FILE,
     ),
 )  # fmt: skip

@@ -57,16 +57,16 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
         if not covered:
-            yield Said("stops", strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
+            yield Said("runtime-stops", strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
     elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
-        kind = "rank" if strict.op in ("TRANSPOSE", "PAD", "PADV2") else "wrong"
+        kind = "runtime-rank" if strict.op in ("TRANSPOSE", "PAD", "PADV2") else "runtime-wrong"
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
         yield Said(kind, strict.verdict, text)
     elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE:
         yield _reference(strict)
     elif strict.verdict is RuntimeVerdict.UNDECIDED:
         text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
-        yield Said("stops", strict.verdict, text, Level.WARNING)
+        yield Said("runtime-stops", strict.verdict, text, Level.WARNING)
 
 
 def _refusal(row: TflmOperator) -> str:
@@ -92,19 +92,19 @@ def _without_checks(row: TflmOperator) -> str:
 
 def _kind_of_refusal(row: TflmOperator) -> str:
     if row.stage == "registration":
-        return "operator"
-    return "hybrid" if "Hybrid" in row.reason else "stops"
+        return "runtime-operator"
+    return "runtime-hybrid" if "Hybrid" in row.reason else "runtime-stops"
 
 
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
     text = f"{NAME} runs reference code, no CMSIS-NN: {row.reason}."
     if row.op == "MEAN":
-        return Said("mean", row.verdict, text)
+        return Said("runtime-mean", row.verdict, text)
     if row.op not in KERNELS:
-        return Said("reference", row.verdict, text, Level.NOTE)
+        return Said("runtime-reference", row.verdict, text, Level.NOTE)
     if row.reason.startswith("float"):
-        return Said("float", row.verdict, text)
+        return Said("runtime-float", row.verdict, text)
     if row.reason.startswith("the shapes differ"):
-        return Said("broadcast", row.verdict, text)
-    return Said("reference", row.verdict, text)
+        return Said("runtime-broadcast", row.verdict, text)
+    return Said("runtime-reference", row.verdict, text)

@@ -46,7 +46,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 1, 1] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("mean",),
+    kinds=("runtime-mean",),
 )
 
 run = report_remark

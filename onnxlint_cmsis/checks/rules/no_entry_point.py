@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.rules import fully_connected_per_channel
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
@@ -35,27 +34,24 @@ RULE = Rule(
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8, 8] x) => (float[N, C, D, H, W] y) <float[4, 4, 1, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
     good=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
+    kinds=(
+        Cause.NO_FUNCTION.value,
+        Cause.RANK.value,
+        Cause.ATTRIBUTE.value,
+        Cause.AXIS.value,
+        Cause.BROADCAST.value,
+        Cause.OPERAND_CONSTANT.value,
+        Cause.OPERAND_COMPUTED.value,
+    ),
 )
 
 
@@ -86,19 +82,20 @@ def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
+    told = [each for each in (*found, *_lacking(subject)) if each.decision.cause in RULE.kinds]
     groups: dict[str, list[_Missing]] = {}
-    for each in (*found, *_lacking(subject)):
+    for each in told:
         groups.setdefault(each.decision.reason, []).append(each)
     return groups
 
 
 def _lacking(subject: ModelSubject) -> Iterator[_Missing]:
-    """Layers whose entry point the release lacks, or has without what they need; groups are told as wrong results."""
+    """Layers whose entry point the release lacks, or has without what they need."""
     records = {record.node.index: record for record in subject.lowered.records}
     for layer in subject.layers():
         record = records[layer.layer.node.index]
         refusal = on_release(record, layer.route, layer.target.release)
-        if refusal and refusal.cause is not Cause.GROUPS and not fully_connected_per_channel.concerns(layer):
+        if refusal:
             yield _Missing(record, refusal, layer)
 
 

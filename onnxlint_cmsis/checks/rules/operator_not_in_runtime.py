@@ -36,7 +36,7 @@ g (float[1, 8] x) => (float[N, M] y) {
 """,
         options="--runtime tflm",
     ),
-    kinds=("operator",),
+    kinds=("runtime-operator",),
 )
 
 run = report_remark

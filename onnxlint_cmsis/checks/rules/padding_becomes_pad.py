@@ -36,7 +36,7 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
 """,
         options="--runtime tflm",
     ),
-    kinds=("padding",),
+    kinds=("runtime-padding",),
 )
 
 run = report_remark

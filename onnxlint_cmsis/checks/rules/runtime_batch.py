@@ -46,7 +46,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 4, 4] y)
 """,
         options="--runtime tflm@2026-05",
     ),
-    kinds=("batch",),
+    kinds=("runtime-batch",),
 )
 
 run = report_remark

@@ -48,7 +48,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("broadcast",),
+    kinds=("runtime-broadcast",),
 )
 
 run = report_remark

@@ -45,7 +45,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("float",),
+    kinds=("runtime-float",),
 )
 
 run = report_remark

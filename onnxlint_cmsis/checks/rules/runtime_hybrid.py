@@ -40,7 +40,7 @@ g (float[1, 8] x) => (float[N, M] y) <float[8, 4] w = {1}> {
 """,
         options="--runtime tflm",
     ),
-    kinds=("hybrid",),
+    kinds=("runtime-hybrid",),
 )
 
 run = report_remark

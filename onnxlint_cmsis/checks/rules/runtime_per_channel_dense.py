@@ -48,7 +48,7 @@ g (float[1, 8] x) => (float[1, 2] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("per-channel-dense",),
+    kinds=("runtime-per-channel-dense",),
 )
 
 run = report_remark

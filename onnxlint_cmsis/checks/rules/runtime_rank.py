@@ -46,7 +46,7 @@ g (float[2, 4, 8, 8] x) => (float[4, 2, 8, 8] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("rank",),
+    kinds=("runtime-rank",),
 )
 
 run = report_remark

@@ -47,7 +47,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("reference",),
+    kinds=("runtime-reference",),
 )
 
 run = report_remark

@@ -47,7 +47,7 @@ g (float[1, 16] x) => (float[1, 16] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("stops",),
+    kinds=("runtime-stops",),
 )
 
 run = report_remark

@@ -47,7 +47,7 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
 """,
         options="--runtime tflm",
     ),
-    kinds=("wrong",),
+    kinds=("runtime-wrong",),
 )
 
 run = report_remark
