@@ -10,7 +10,7 @@ from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.runtimes.runtime import runtime_notes
+from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:
@@ -45,7 +45,11 @@ def lint_file(
     found = [*_problems(graph), *_layer_findings(model), *sized]
     result = _result(path, settings, graph, found, skipped)
     return result._replace(
-        notes=(*_notes(lowered, settings), *runtime_notes(settings.runtime), *_skips(path, settings, too_large)),
+        notes=(
+            *_notes(lowered, settings),
+            *runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM),
+            *_skips(path, settings, too_large),
+        ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 

@@ -62,7 +62,7 @@ class Rule(NamedTuple):
     good: Example
     """The same model mended."""
     kinds: tuple[str, ...] = ()
-    """Kinds of ModelError, other problem of a file, hazard, cause of a verdict, or remark on a runtime that it reports."""
+    """What it reports, each with one rule: kinds of ModelError, other file problems, hazards, verdicts, runtimes."""
     action: FixAction | None = None
     """What a fix may do for its findings."""
 

@@ -67,7 +67,8 @@ TVM = Runtime(
 )
 """The parent of f717c565, which removed the CMSIS-NN partitioner; TVM 0.18.0 is the last release that has it."""
 REVIEWED = {"executorch": EXECUTORCH, "tvm": TVM}
-NAMES = (DIRECT.name, "tflm", *REVIEWED)
+TFLM = "tflm"
+NAMES = (DIRECT.name, TFLM, *REVIEWED)
 
 
 def runtime_of(text: str) -> Runtime:
@@ -86,7 +87,7 @@ def runtime_of(text: str) -> Runtime:
         raise ValueError(f"runtime '{text}' is not known; allowed: {', '.join(NAMES)}, with @ and a commit or date")
     if at and not version:
         raise ValueError(f"'{text}': a commit or date has to follow the @")
-    if name == "tflm":
+    if name == TFLM:
         return _tflm(version)
     return _reviewed(REVIEWED[name], version)
 
@@ -94,16 +95,20 @@ def runtime_of(text: str) -> Runtime:
 def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
     """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`."""
     if tflite:
-        return runtime if runtime.name == "tflm" else _tflm("")
+        return runtime if runtime.name == TFLM else _tflm("")
     return DIRECT if runtime.name == AUTO else runtime
 
 
-def runtime_notes(runtime: Runtime) -> tuple[str, ...]:
-    """What a file was judged for, as a sentence; none where the application calls the functions itself."""
+def runtime_notes(runtime: Runtime, *, converted: bool = False) -> tuple[str, ...]:
+    """What a file was judged for; nothing where the application calls the functions itself.
+
+    `converted` tells whether the file becomes another one before the runtime sees it.
+    """
     if not runtime.judges:
         return ()
     library = f"the CMSIS-NN {runtime.cmsis_nn} that it brings" if runtime.brings else "the CMSIS-NN release asked for"
-    return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.",)
+    between = " What the converter writes decides: lint the .tflite file to be certain." if converted else ""
+    return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{between}",)
 
 
 def _tflm(version: str) -> Runtime:
@@ -111,7 +116,7 @@ def _tflm(version: str) -> Runtime:
 
     found = reviewed_revision(version)
     return Runtime(
-        "tflm",
+        TFLM,
         "TensorFlow Lite Micro",
         found.commit,
         found.since,

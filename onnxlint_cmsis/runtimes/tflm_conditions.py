@@ -109,7 +109,8 @@ ROWS = (
         "the kernel pads the last four dimensions alone, and writes the first of several blocks", f"{C}pad.cc:54-66",
     ),
     ConditionRow(
-        "runtime-reference", REFERENCE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES), lambda facts: facts.type == "s16",
+        "runtime-reference", REFERENCE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES),
+        lambda facts: facts.type == "s16",
         "{op} has a CMSIS-NN kernel for int8 alone", f"{C}transpose.cc, pad.cc, transpose_conv.cc:256-262",
     ),
     ConditionRow(
