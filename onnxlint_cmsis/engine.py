@@ -44,10 +44,11 @@ def lint_file(
     sized = [] if skipped else _size_findings(model, settings)
     found = [*_problems(graph), *_layer_findings(model), *sized]
     result = _result(path, settings, graph, found, skipped)
+    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     return result._replace(
         notes=(
             *_notes(lowered, settings),
-            *runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM),
+            *between,
             *_skips(path, settings, too_large),
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),

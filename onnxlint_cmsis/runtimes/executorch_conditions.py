@@ -96,7 +96,8 @@ ROWS = (
         "products of three dimensions alone are lowered", f"{PASS}:322-336",
     ),
     ConditionRow(
-        "runtime-reference", REFERENCE, TABLES, always, "{op} is computed by a table", f"{PASS}:304-346", level=Level.NOTE,
+        "runtime-reference", REFERENCE, TABLES, always, "{op} is computed by a table",
+        f"{PASS}:304-346", level=Level.NOTE,
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, (), lambda facts: facts.op not in LOWERED,
