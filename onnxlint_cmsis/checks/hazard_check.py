@@ -10,7 +10,11 @@ from onnxlint_cmsis.checks.near_by import about_padding, asked, pad_in_front, ri
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.runtimes.status_use import status_text
 from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
+
+RETURNS_ERROR = "returns-error"
+"""Kind of hazards whose status a runtime may drop."""
 
 
 class HazardCheck(NamedTuple):
@@ -41,6 +45,9 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         parts.append(f"{_taken(*repair)}, of which no hazard is known. {freedom_text(repair[0])}.")
     if not near and not (repair and repair[0].freedom is not Freedom.LOCKED):
         parts += _way_round(subject, hazard)
+    if hazard.kind == RETURNS_ERROR:
+        seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
+        parts += [seen] if seen else []
     parts.append(f"Present {span(subject, hazard)}.")
     means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
     said = replace(
