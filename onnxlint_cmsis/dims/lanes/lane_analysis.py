@@ -38,9 +38,9 @@ def analyse_lanes(
 ) -> Lanes:
     """Lanes of every class: which hold a constant, which nobody reads, which may go.
 
-    `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`); it is asked
-    at most once for each. `disproved` are tensor, axis and index of values that were seen to differ from what the
-    analysis said before: they count as live.
+    `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`). `disproved`
+    are tensor, axis and index of values that were seen to differ from what the analysis said before: they count as
+    live.
     """
     view = LaneView(graph, read, disproved)
     if not _in_order(graph):
@@ -77,7 +77,7 @@ def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: M
     """A layer that sums over channels; None where the classes do not say what its channels are."""
     node = view.graph.nodes[weighted.node]
     axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
-    count = weighted.taps.shape[0] * weighted.taps.shape[2]
+    count = weighted.shape[0] * weighted.shape[2]
     if axes is None or len(axes) <= weighted.axis or axes[weighted.axis].size != count:
         return None
     read = np.zeros(count, bool) if made is None else needed_columns(weighted, made)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +14,11 @@ from onnxlint_cmsis.algebra.spread import along
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Floats, Mask
+    from onnxlint_cmsis.dims.lanes.lane_weights import LaneWeights, Taps
 
 
-class Weighted(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Weighted:
     """A node that sums its data along one axis with constant weights."""
 
     node: int
@@ -33,21 +37,39 @@ class Weighted(NamedTuple):
     """Whether every element of the result sees all taps, so that a constant gives one value everywhere."""
     zero: Floats
     """Zero-point of the data."""
-    taps: Floats
-    """Weights less their zero-point, [groups, rows, columns, taps]; NaN where not known."""
-    touched: Mask
-    """Which rows read which columns, [groups, rows, columns]."""
-    slack: Floats | None
-    """Rounding of the weights themselves, of the shape of `taps`, where they are not exact."""
+    weights_read: LaneWeights
+    """The weights, [groups, rows, columns, taps]."""
     real: bool
     """Whether the sum is computed in float."""
     factor: float = 1.0
     """Number the sum is multiplied by before the bias is added."""
 
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Groups, rows, columns and taps."""
+        groups, rows, columns, taps = self.weights_read.nonzero.shape
+        return groups, rows, columns, taps
+
+    @cached_property
+    def touched(self) -> Mask:
+        """Which rows read which columns, [groups, rows, columns]."""
+        nonzero = self.weights_read.nonzero
+        return np.asarray(nonzero[..., 0] if nonzero.shape[3] == 1 else nonzero.any(axis=3))
+
+    @cached_property
+    def read(self) -> Mask:
+        """Columns that some row reads, [groups, columns]."""
+        return np.asarray(self.touched.any(axis=1))
+
+    @cached_property
+    def taps(self) -> Taps:
+        """Weights as numbers less their zero-point, [groups, rows, columns, taps]."""
+        return self.weights_read.taps()
+
     def columns(self, data: Interval) -> Interval:
         """Constants along the summed axis less the zero-point, [groups, columns]; unknown where not one value."""
         line = along(data, self.axis)
-        shape = self.taps.shape[0], self.taps.shape[2]
+        shape = self.shape[0], self.shape[2]
         spread = line.forgotten(line.varies).bent(lambda bound: bound - self.zero)
         return spread.moved(lambda array: np.broadcast_to(array, shape[0] * shape[1]).reshape(shape))
 
@@ -59,11 +81,14 @@ TERMS = 16
 def sums(weighted: Weighted, columns: Interval) -> Interval:
     """Sum of each row over columns, [groups x rows]; unknown where a row reads what is or differs at the borders."""
     usable = columns.zero | (~columns.varies & weighted.plain)
-    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2) & ~np.isnan(weighted.taps).any(axis=(2, 3))
+    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2)
+    if fine.any():  # most rows read what varies: then no weight is looked at
+        fine &= ~np.isnan(weighted.taps.values).any(axis=(2, 3))
     if not fine.any():
         return exactly(np.full(fine.size, np.nan))
     middle = np.where(usable, (columns.low + columns.high) / 2, 0)
-    weights = np.where(np.isnan(weighted.taps), 0, weighted.taps)
+    values, slack = weighted.taps
+    weights = np.where(np.isnan(values), 0, values)
     total = _times(weights.sum(axis=3), middle)
     made = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
     if not weighted.real or not middle.any():
@@ -72,8 +97,8 @@ def sums(weighted: Weighted, columns: Interval) -> Interval:
     size = np.abs(weights).sum(axis=3)
     terms = np.count_nonzero(middle) * weights.shape[3]
     margin = _times(size, spread + np.abs(middle) * SLACK * (1 + terms / TERMS))
-    if weighted.slack is not None:
-        margin = margin + _times(weighted.slack.sum(axis=3), np.abs(middle) + spread)
+    if slack is not None:
+        margin = margin + _times(slack.sum(axis=3), np.abs(middle) + spread)
     return made.widened(margin.reshape(-1) * abs(weighted.factor))
 
 
