@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +52,15 @@ def analyse_lanes(
         for index, one in view.weighted.items()
         if one.mixing and (reader := _reader(one, view, dimensions, asked.masks)) is not None
     }
-    exact = Demand(view, asked.masks, {index: one.absorbed.exact for index, one in readers.items()})
-    unsafe = Demand(view, asked.masks, {index: one.absorbed.unsafe for index, one in readers.items()})
+    exact = _without(asked, {index: one.absorbed.exact for index, one in readers.items()})
+    unsafe = _without(asked, {index: one.absorbed.unsafe for index, one in readers.items()})
     questions = _Questions(view, dimensions, asked.masks, exact.masks, unsafe.masks)
     return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, view, readers, asked.masks)
+
+
+def _without(asked: Demand, absorbed: Mapping[int, Mask]) -> Demand:
+    """What is needed where layers do without some columns, which is all that was asked for if none does."""
+    return Demand(asked.view, asked.masks, absorbed) if any(mask.any() for mask in absorbed.values()) else asked
 
 
 def _all_live(one: DimensionClass) -> ClassLanes:
