@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
+from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, combined, find, size_of
 from onnxlint_cmsis.types import Size
@@ -19,8 +19,7 @@ class Form(str, Enum):
     PRODUCT = "product"
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """One resolved axis: a leaf, parts one after the other, or a grid of factors."""
 
     form: Form

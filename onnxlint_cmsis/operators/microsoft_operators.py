@@ -5,8 +5,6 @@ Source of all positions: ContribOperators.md of ONNX Runtime.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from onnxlint_cmsis.operators.convolution_operators import CONV, QLINEAR_CONV
 from onnxlint_cmsis.operators.curve_operators import GELU, LEAKY_RELU, SIGMOID
 from onnxlint_cmsis.operators.facets import Risk
@@ -60,7 +58,7 @@ def _quantized_pair(name: str, of: Operator, **differences: object) -> Operator:
 
 
 MICROSOFT_OPERATORS = (
-    _fused("FusedConv", CONV, axes=ties.fused_conv, roles=replace(CONV.roles, summand=3), epilogue="activation"),
+    _fused("FusedConv", CONV, axes=ties.fused_conv, roles=CONV.roles._replace(summand=3), epilogue="activation"),
     _fused("FusedGemm", GEMM, epilogue="activation"),
     _fused("FusedMatMul", MATMUL, axes=ties.fused_matmul),
     _fused("QLinearConv", QLINEAR_CONV, axes=ties.channels_first_conv),

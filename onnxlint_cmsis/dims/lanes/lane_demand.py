@@ -121,6 +121,6 @@ def needed_columns(weighted: Weighted, mask: Mask) -> Mask:
     groups, made = weighted.shape[:2]
     rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.made], keep=False)
     if rows.all():
-        return weighted.read.reshape(-1)
+        return np.asarray(weighted.touched.any(axis=1).reshape(-1))
     rows = np.broadcast_to(rows, groups * made).reshape(groups, made)
     return np.asarray((weighted.touched & rows[:, :, None]).any(axis=1).reshape(-1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,22 +31,33 @@ class Taps(NamedTuple):
     """Their own rounding, of the same shape, where they are not exact."""
 
 
-class LaneWeights(NamedTuple):
+class LaneWeights:
     """Weights of one layer."""
 
-    nonzero: Mask
-    """Which may be other than 0, of the shape of the weights."""
-    taps: Callable[[], Taps]
-    """Reads the numbers, which takes a float64 for each."""
+    def __init__(self, nonzero: Mask, read: Callable[[], Taps]) -> None:
+        """`read` makes the numbers, which takes a float64 for each."""
+        self.nonzero = nonzero
+        """Which may be other than 0, of the shape of the weights."""
+        self._read = read
+
+    @cached_property
+    def taps(self) -> Taps:
+        """The numbers, of the same shape."""
+        return self._read()
+
+    @cached_property
+    def touched(self) -> Mask:
+        """Where one along the last axis may be other than 0."""
+        return np.asarray(self.nonzero[..., 0] if self.nonzero.shape[-1] == 1 else self.nonzero.any(axis=-1))
 
     def turned(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> LaneWeights:
         """Weights in another order or under another shape."""
 
-        def turned_taps() -> Taps:
-            values, slack = self.taps()
+        def read() -> Taps:
+            values, slack = self.taps
             return Taps(function(values), None if slack is None else function(slack))
 
-        return LaneWeights(function(self.nonzero), turned_taps)
+        return LaneWeights(function(self.nonzero), read)
 
 
 def lane_weights(view: LaneView, node: Node, position: int, channels: int) -> LaneWeights | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes.lane_weights import LaneWeights, Taps
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
+class Weighted(NamedTuple):
     """A node that sums its data along one axis with constant weights."""
 
     node: int
@@ -37,7 +34,7 @@ class Weighted:
     """Whether every element of the result sees all taps, so that a constant gives one value everywhere."""
     zero: Floats
     """Zero-point of the data."""
-    weights_read: LaneWeights
+    matrix: LaneWeights
     """The weights, [groups, rows, columns, taps]."""
     real: bool
     """Whether the sum is computed in float."""
@@ -47,24 +44,18 @@ class Weighted:
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """Groups, rows, columns and taps."""
-        groups, rows, columns, taps = self.weights_read.nonzero.shape
+        groups, rows, columns, taps = self.matrix.nonzero.shape
         return groups, rows, columns, taps
 
-    @cached_property
+    @property
     def touched(self) -> Mask:
         """Which rows read which columns, [groups, rows, columns]."""
-        nonzero = self.weights_read.nonzero
-        return np.asarray(nonzero[..., 0] if nonzero.shape[3] == 1 else nonzero.any(axis=3))
+        return self.matrix.touched
 
-    @cached_property
-    def read(self) -> Mask:
-        """Columns that some row reads, [groups, columns]."""
-        return np.asarray(self.touched.any(axis=1))
-
-    @cached_property
+    @property
     def taps(self) -> Taps:
         """Weights as numbers less their zero-point, [groups, rows, columns, taps]."""
-        return self.weights_read.taps()
+        return self.matrix.taps
 
     def columns(self, data: Interval) -> Interval:
         """Constants along the summed axis less the zero-point, [groups, columns]; unknown where not one value."""
