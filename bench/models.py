@@ -73,7 +73,7 @@ class _Quantized:
     def quantize(self) -> None:
         """Quantize the last value and take it back."""
         index = len(self.nodes)
-        scale = [self._store(f"s{index}", np.float32(0.05)), self._store(f"z{index}", np.int8(-3))]
+        scale = [self._store(f"s{index}", np.float32(0.0625)), self._store(f"z{index}", np.int8(-3))]
         self.nodes.append(helper.make_node("QuantizeLinear", [self.value, *scale], [f"q{index}"], f"quantize{index}"))
         self._dequantize(f"q{index}", scale)
         self.value = self.nodes[-1].output[0]
@@ -100,9 +100,34 @@ class _Quantized:
         self.nodes.append(helper.make_node("DequantizeLinear", [name, *scale], [made], made, **attributes))
 
 
-def quantized_mobilenet(path: Path, width: float = 0.875) -> None:
-    """Write a quantized MobileNetV1: 27 s8 convolutions and a dense layer, 3.4 MB at this width."""
-    made = _Quantized()
+class _FloatWeights(_Quantized):
+    """The same with float weights and biases, which ONNX Runtime quantizes by the largest weight when it loads them.
+
+    An eighth of the channels between the blocks does nothing; two blocks have their largest weights where they read
+    such a channel, so that removing it changes what ONNX Runtime makes of them.
+    """
+
+    LARGEST = (6, 16)
+    """Layers that have them."""
+
+    def _weights(self, index: int, shape: tuple[int, ...]) -> list[str]:
+        layer = sum(node.op_type == "Conv" for node in self.nodes)
+        steps, bias = self._rng.integers(-16, 17, shape), self._rng.integers(-32, 33, shape[0])
+        dead = shape[0] // 8 if len(shape) == 4 else 0
+        bias[shape[0] - dead :] = 0
+        if layer % 2 == 0:
+            steps[shape[0] - dead :] = 0
+        if layer in self.LARGEST:
+            steps[: shape[0] - dead, shape[1] - shape[1] // 8 :] = 160
+        return [
+            self._store(f"w{index}", (steps / 256).astype(np.float32)),
+            self._store(f"b{index}", (bias / 64).astype(np.float32)),
+        ]
+
+
+def quantized_mobilenet(path: Path, width: float = 0.875, *, float_weights: bool = False) -> None:
+    """Write a quantized MobileNetV1: 27 convolutions and a dense layer; s8 weights, 3.4 MB at this width, or float."""
+    made = _FloatWeights() if float_weights else _Quantized()
     made.quantize()
     channels = int(32 * width)
     made.layer("Conv", channels, 3, 3, 3, strides=[2, 2], pads=[1] * 4)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
+from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.types import KernelCall, Size, Target
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class ModelAnalysis:
     def lowered(self) -> Lowered:
         """Layers as kernel calls, and the nodes that are none."""
         return lower(self.graph, self.settings.assume, self.settings.one_channel)
+
+    @cached_property
+    def work(self) -> dict[int, Work]:
+        """What each node with something to compute does, by its index."""
+        return {record.node.index: work_of(self.graph, record) for record in self.lowered.records}
 
     @cached_property
     def dimensions(self) -> Dimensions:

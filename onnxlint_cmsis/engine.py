@@ -9,23 +9,31 @@ from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Finding, Location
+from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.lowered import Lowered
 
 
-def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileResult:
-    """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings."""
+def lint_file(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> FileResult:
+    """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings.
+
+    `model` is the analysis of what the file holds, where it is at hand.
+    """
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        model = ModelAnalysis(path, settings.analysis, data)
+        model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
-        return _result(path, settings, None, [_problem(error.kind, error.message, Location(path))])
+        from onnxlint_cmsis.checks.file_problem import FileProblem
+
+        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     graph, lowered = model.graph, model.lowered
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
@@ -38,12 +46,12 @@ def lint_file(path: str, settings: Settings, data: bytes | None = None) -> FileR
     )
 
 
-def assumptions(path: str, settings: Settings) -> tuple[str, ...] | None:
+def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
     """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        return _notes(ModelAnalysis(path, settings.analysis).lowered, settings)
+        return _notes((model or ModelAnalysis(path, settings.analysis)).lowered, settings)
     except ModelError:
         return None
 
@@ -65,23 +73,27 @@ def _result(
     )
 
 
-def _problem(kind: str, message: str, location: Location) -> Finding:
+def _problem(kind: str, problem: FileProblem) -> Finding:
     """The finding on a problem of a file, made by the rule that claims its kind."""
-    from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
-    return next(check_of_kind(kind).findings(FileProblem(message, location)))
+    return next(check_of_kind(kind).findings(problem))
 
 
 def _problems(graph: Graph) -> Iterator[Finding]:
     """What the reader found wrong, at the node it speaks of."""
+    if not graph.problems:
+        return
+    from onnxlint_cmsis.checks.file_problem import FileProblem, cause_of
     from onnxlint_cmsis.checks.subject import node_location
 
-    by_label = {node.label: node for node in reversed(graph.nodes)} if graph.problems else {}
+    by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
         node = by_label.get(problem.node)
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
-        yield _problem(problem.kind, text, node_location(graph.path, node) if node else Location(graph.path))
+        where = node_location(graph.path, node) if node else Location(graph.path)
+        level = Level.NOTE if problem.vendor else None
+        yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
 
 
 def _layer_findings(model: ModelAnalysis) -> list[Finding]:

@@ -205,6 +205,8 @@ class Content:
     """C source the statement rests on."""
     properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
     """Further facts for JSON and SARIF."""
+    cause: str = ""
+    """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,6 +232,15 @@ class RuleStamp:
 @dataclass(frozen=True)
 class Finding(Content, RuleStamp):
     """One thing the linter says: a rule, then what it says about one place of one model."""
+
+    others: tuple[Finding, ...] = ()
+    """Findings of equal cause at other places, which this one stands for as well."""
+
+    @property
+    def locked(self) -> bool:
+        """Whether it is about a channel count that may not change."""
+        bound = self.resize is not None and self.resize.freedom is Freedom.LOCKED
+        return bound or self.properties.get("freedom") == Freedom.LOCKED.value
 
     @property
     def complete(self) -> str:

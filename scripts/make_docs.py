@@ -88,7 +88,8 @@ computes is not run, with the reason; the others then run one by one, on inputs 
 
 Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0, int8 weights and int64
 biases. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias
-right behind them taken in; float models are quantized so first.
+right behind them taken in; float models are quantized so first. A layer without a bias gets a NULL pointer for it, as
+runtimes pass it.
 
 ## Forms of layers
 

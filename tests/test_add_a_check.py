@@ -79,7 +79,17 @@ def test_a_check_is_one_file_and_one_line(tmp_path: Path) -> None:
     model = tmp_path / "m.onnx"
     model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (3, 8, 3, 3)}).SerializeToString())
 
-    lint = ("-m", "onnxlint_cmsis", "--isolated", "--output-format", "concise", "--size-checks-limit", "0")
+    lint = (
+        "-m",
+        "onnxlint_cmsis",
+        "--isolated",
+        "--output-format",
+        "concise",
+        "--size-checks-limit",
+        "0",
+        "--min-level",
+        "note",
+    )
     assert "CNN116 note Conv 'conv': its output channels are odd. [on cortex-m" in python(tmp_path, *lint, str(model))
     assert "CNN116" not in python(tmp_path, *lint, "--ignore", "odd-channels", str(model))
     page = python(tmp_path, "-m", "onnxlint_cmsis", "rule", "CNN116")

@@ -160,7 +160,6 @@ def test_the_evidence_table_is_what_the_vectors_say() -> None:
 
 OPERATORS_ELSEWHERE = {
     "graph/model.py": {"Constant"},  # a Constant node's value is stored in the file as an initializer is
-    "formats/onnx_graph/contrib_equivalents.py": None,  # standard operators put in place of others
 }
 """Files and folders outside `operators` and `lower` that may name operators, and which; None for any."""
 

@@ -11,6 +11,7 @@ from firmware_check.program import Array, Step, Value
 from firmware_check.reading.result import LayerResult, result_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -33,7 +34,8 @@ def build_convolution(space: Workspace, record: LoweredLayer, reason: str) -> No
     integers = _two_dimensional(weights.integers)
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[0])
-    arrays = _arrays(laid_out, _bias(space, node, result, scales), scales, result)
+    bias = _bias(space, layer, result, scales)
+    arrays = _arrays(laid_out, bias, scales, result)
     output = _output(space, node, result)
     form = "depthwise" if depthwise else "convolve"
     numbers = {"limits": result.limits}
@@ -48,7 +50,8 @@ def build_transpose(space: Workspace, record: LoweredLayer, reason: str) -> None
     result = result_of(space, record)
     laid_out = _two_dimensional(weights.integers).transpose(1, 2, 3, 0)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[1])
-    arrays = _arrays(laid_out, _bias(space, node, result, scales), scales, result)
+    bias = _bias(space, layer, result, scales)
+    arrays = _arrays(laid_out, bias, scales, result)
     output = _output(space, node, result)
     numbers = {"limits": result.limits}
     step = Step(
@@ -71,7 +74,7 @@ def build_dense(space: Workspace, record: LoweredLayer, reason: str) -> None:
         source = space.ordered(node, source, tuple(range(len(source.shape))))
         laid_out = integers
     scales = source.quantization.scale * weights.scales_of(out_c) * _factor(node, "alpha")
-    bias = _bias(space, node, result, scales)
+    bias = _bias(space, layer, result, scales)
     several = weights.scales.size > 1
     arrays = _arrays(laid_out, bias, scales if several else scales[:1], result)
     output = _output(space, node, result, (*source.shape[:-1], out_c))
@@ -134,24 +137,33 @@ def _output(space: Workspace, node: Node, result: LayerResult, shape: tuple[int,
     return output if final in (None, shape) else reshaped(output, space.shape(result.tensor))
 
 
-def _arrays(laid_out: Elements, bias: Elements, scales: Elements, result: LayerResult) -> tuple[Array, ...]:
-    """Weights, bias, and a multiplier and shift for each scale."""
-    bias_type, bits = BIAS[result.quantization.bits]
-    bias = np.clip(bias, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+def _arrays(laid_out: Elements, bias: Elements | None, scales: Elements, result: LayerResult) -> tuple[Array, ...]:
+    """Weights, bias where there is one, and a multiplier and shift for each scale."""
     multipliers = [quantize_multiplier(scale / result.quantization.scale) for scale in scales]
     return (
         Array("weights", "int8_t", np.ascontiguousarray(laid_out).reshape(-1)),
-        Array("bias", bias_type, bias.astype(np.int64)),
+        *(() if bias is None else (_bias_array(bias, result.quantization.bits),)),
         Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
         Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),
     )
 
 
-def _bias(space: Workspace, node: Node, result: LayerResult, scales: Elements) -> Elements:
-    """Whole bias in units of input scale times weight scale: the third input and what is added behind."""
+def _bias_array(bias: Elements, bits: int) -> Array:
+    """A bias in the type that goes with the activations, no larger than TensorFlow Lite rescales it."""
+    c_type, most = BIAS[bits]
+    clipped = np.clip(bias, -(1 << (most - 1)), (1 << (most - 1)) - 1)
+    return Array("bias", c_type, clipped.astype(np.int64))
+
+
+def _bias(space: Workspace, layer: Layer, result: LayerResult, scales: Elements) -> Elements | None:
+    """Whole bias in units of input scale times weight scale: the bias input and what is added behind; None for none."""
+    node = layer.node
+    if not layer.call.bias:
+        return None
     total = np.zeros(scales.size)
-    if len(node.inputs) > 2 and node.inputs[2]:
-        total = total + space.stored.real(node.inputs[2]).reshape(-1) * _factor(node, "beta")
+    place = operator_of(node).roles.bias
+    if 0 <= place < len(node.inputs) and node.inputs[place]:
+        total = total + space.stored.real(node.inputs[place]).reshape(-1) * _factor(node, "beta")
     if result.added is not None:
         total = total + result.added.reshape(-1)
     return np.rint(total / scales)

@@ -41,6 +41,12 @@ static int32_t inside(const plain_dims *dims, int32_t h, int32_t w)
     return h >= 0 && h < dims->h && w >= 0 && w < dims->w;
 }
 
+/* a layer without a bias has a null pointer in its place */
+static int32_t bias_at(const int32_t *bias, int32_t channel)
+{
+    return bias ? bias[channel] : 0;
+}
+
 static int32_t convolve_one(const plain_window *v, const plain_quantization *q, const int8_t *input,
                             const int8_t *weights, int32_t n, int32_t h, int32_t w, int32_t channel)
 {
@@ -73,7 +79,7 @@ int32_t plain_convolve(const plain_window *v, const plain_quantization *q, const
             {
                 for (int32_t c = 0; c < v->output.c; c++)
                 {
-                    const int32_t sum = convolve_one(v, q, input, weights, n, h, w, c) + bias[c];
+                    const int32_t sum = convolve_one(v, q, input, weights, n, h, w, c) + bias_at(bias, c);
                     *output++ = finished(sum, c, q);
                 }
             }
@@ -121,7 +127,7 @@ int32_t plain_transpose_conv(const plain_window *v, const plain_quantization *q,
     for (int32_t i = 0; i < count; i++)
     {
         const int32_t c = i % v->output.c;
-        output[i] = finished(sums[i] + bias[c], c, q);
+        output[i] = finished(sums[i] + bias_at(bias, c), c, q);
     }
     return 0;
 }
@@ -134,7 +140,7 @@ int32_t plain_fully_connected(int32_t rows, int32_t depth, int32_t channels, int
     {
         for (int32_t c = 0; c < channels; c++)
         {
-            int32_t sum = bias[c];
+            int32_t sum = bias_at(bias, c);
             for (int32_t k = 0; k < depth; k++)
             {
                 sum += (input[row * depth + k] + q->input_offset) * (weights[c * depth + k] + q->filter_offset);

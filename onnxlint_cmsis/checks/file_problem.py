@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from onnxlint_cmsis.types import Location, Statement
+from onnxlint_cmsis.types import Level, Location, Statement
 
 
 class FileProblem(NamedTuple):
@@ -15,8 +16,20 @@ class FileProblem(NamedTuple):
     """What was found and what is allowed."""
     location: Location
     """The file, or the node."""
+    level: Level | None = None
+    """A milder level than the rule's; None for the rule's."""
+    cause: str = ""
+    """Why, for programs; problems of one cause are reported as one. Empty for one that stands alone."""
+
+
+_PARTICULARS = re.compile(r"`[^`]*`|'[^']*'|\d+(?:, \d+)*")
+
+
+def cause_of(message: str) -> str:
+    """What is the same in messages on equal problems: no names, no numbers."""
+    return _PARTICULARS.sub("#", message)
 
 
 def report(problem: FileProblem) -> Iterator[Statement]:
     """Say what is wrong."""
-    yield Statement(problem.message, problem.location)
+    yield Statement(problem.message, problem.location, level=problem.level, cause=problem.cause)

@@ -40,7 +40,10 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     if hazard.way_round and not (repair and repair[0].freedom is not Freedom.LOCKED):
         parts.append(hazard.way_round)
     source = hazard.origin.source(subject.target.release)
-    said = replace(subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard))
+    means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
+    said = replace(
+        subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard), cause=f"{hazard.id} {means}".strip()
+    )
     return with_resize(said, *repair) if repair else said
 
 

@@ -157,4 +157,7 @@ def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:
 
 
 def _cited(said: Statement, subject: Subject, miss: Miss) -> Statement:
-    return replace(said, sources=(miss.origin.source(subject.target.release),))
+    conditions = " and ".join(part.explain() for part in miss.failed)
+    change = said.resize.freedom.value if said.resize else str(said.properties.get("hazard", ""))
+    cause = f"{miss.kernel}: {conditions}; {change}"
+    return replace(said, sources=(miss.origin.source(subject.target.release),), cause=cause)

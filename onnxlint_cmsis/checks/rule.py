@@ -58,7 +58,7 @@ class Rule(NamedTuple):
     good: Example
     """The same model mended."""
     kinds: tuple[str, ...] = ()
-    """Kinds of ModelError, other problem of a file, or hazard that it reports; each belongs to one rule."""
+    """Kinds of ModelError, other problem of a file, hazard or cause of a verdict that it reports; each has one rule."""
     action: FixAction | None = None
     """What a fix may do for its findings."""
 

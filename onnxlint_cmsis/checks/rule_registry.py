@@ -40,6 +40,17 @@ MODULES = (
     "wrong_result",
     "overrun",
     "too_large",
+    "weight_zero_point",
+    "weight_scales",
+    "weight_type",
+    "int16_zero_point",
+    "activation_type",
+    "dynamic_quantization",
+    "softmax_scale",
+    "unequal_scales",
+    "clamp_scale",
+    "scale_out_of_range",
+    "float_island",
 )
 """Modules of `rules`; each has `RULE` and `run`."""
 

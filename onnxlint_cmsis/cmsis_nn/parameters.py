@@ -15,12 +15,12 @@ _POINTERS_SINCE = "7.0.0"
 
 
 class Parameters(NamedTuple):
-    """Bytes of a call's constants, with a bias for every output channel."""
+    """Bytes of a call's constants."""
 
     weights: int
     """int8, or two int4 to a byte."""
     bias: int
-    """One per output channel."""
+    """One per output channel; none where the call has no bias."""
     multipliers: int
     """int32, one per scale of the weights; none where the call takes the one number by value."""
     shifts: int
@@ -47,7 +47,8 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
         elements *= size or 0
     weights = -(-elements // 2) if kind == "s4" else elements
     pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
-    return None if pairs is None else Parameters(weights, BIAS_BYTES[kind] * out_c, 4 * pairs, 4 * pairs)
+    bias = BIAS_BYTES[kind] * out_c if call.bias else 0
+    return None if pairs is None else Parameters(weights, bias, 4 * pairs, 4 * pairs)
 
 
 def _pairs(call: KernelCall, target: Target, out_c: int) -> int | None:

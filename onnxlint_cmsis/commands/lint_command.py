@@ -168,7 +168,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -
 
     if args.write_baseline:
         return _write_baseline(args, linted)
-    outcome = conclude(linted)
+    outcome = conclude(linted, leading.output_format)
     code = _exit_code(args, outcome)
     run_ = _run(args, linted, outcome, leading, code)
     text = render(leading.output_format, run_)
@@ -217,14 +217,14 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, le
 def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     """Write the findings of every readable file as the baseline."""
     from onnxlint_cmsis.accepted import baseline
-    from onnxlint_cmsis.commands.outcome import conclude
+    from onnxlint_cmsis.commands.outcome import exit_code
     from onnxlint_cmsis.reporters.plain import counted
 
     readable = [each for each in linted if each.file.readable and not each.file.error]
     number = baseline.write(args.write_baseline, [(each.job.path, each.file.findings) for each in readable])
     if not args.quiet:
         _print(f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}\n")
-    return 2 if conclude(linted).exit_code == 2 else 0
+    return 2 if exit_code(each.file for each in linted) == 2 else 0
 
 
 def _print(text: str) -> int:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.reporters.uris import shown
 from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.results.grouped_findings import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnxlint_cmsis.commands.work import Linted
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.types import Finding, Level
 
 
 class RunOutcome(NamedTuple):
@@ -22,14 +23,14 @@ class RunOutcome(NamedTuple):
 
     files: tuple[FileResult, ...]
     """Models, then configuration and baseline files that findings are about."""
-    hidden: int
+    hidden: tuple[Finding, ...]
     """Findings below the level that is shown."""
     exit_code: int
     """0 clean, 1 findings, 2 something could not be linted."""
 
 
-def conclude(linted: list[Linted]) -> RunOutcome:
-    """Lay the baselines over the results, add what is unused, hide what is not to be shown."""
+def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
+    """Lay the baselines over the results, add what is unused, join equal causes, hide what is not to be shown."""
     new, about_baselines = _beyond_baseline(linted)
     folder = str(Path.cwd())
     models = [
@@ -37,9 +38,10 @@ def conclude(linted: list[Linted]) -> RunOutcome:
         for each, findings in zip(linted, new, strict=True)
     ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
-    files = tuple(_visible(result, settings) for result, settings in every)
-    hidden = sum(len(result.findings) for result, _ in every) - sum(len(file.findings) for file in files)
-    return RunOutcome(files, hidden, exit_code([result for result, _ in every]))
+    joined = [(result._replace(findings=grouped(result.findings)), settings) for result, settings in every]
+    files = tuple(_visible(result, settings.shown_level(output_format)) for result, settings in joined)
+    hidden = tuple(finding for file in files for finding in file.hidden)
+    return RunOutcome(files, hidden, exit_code(files))
 
 
 def exit_code(results: Iterable[FileResult]) -> int:
@@ -48,14 +50,15 @@ def exit_code(results: Iterable[FileResult]) -> int:
     for result in results:
         if result.error or not result.readable or (result.fix and result.fix.failed):
             return 2
-        if any(finding.level >= result.fail_on for finding in result.findings):
+        if any(finding.level >= result.fail_on for finding in (*result.findings, *result.hidden)):
             code = 1
     return code
 
 
-def _visible(result: FileResult, settings: Settings) -> FileResult:
-    """The result without the findings below the level that is shown."""
-    return result._replace(findings=tuple(f for f in result.findings if f.level >= settings.min_level))
+def _visible(result: FileResult, level: Level) -> FileResult:
+    """The result with the findings below the level that is shown apart."""
+    shown = tuple(finding for finding in result.findings if finding.level >= level)
+    return result._replace(findings=shown, hidden=tuple(each for each in result.findings if each.level < level))
 
 
 def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], list[tuple[Finding, Settings]]]:

@@ -10,6 +10,7 @@ from onnxlint_cmsis.results.file_result import FileResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.results.fix_result import FixResult
@@ -61,26 +62,32 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
         yield from map(lint_one, jobs)
 
 
-def lint_one(job: Job) -> Linted:
-    """Lint one file; an exception becomes the result's `error`."""
+def lint_one(job: Job, model: ModelAnalysis | None = None) -> Linted:
+    """Lint one file, whose analysis may be at hand; an exception becomes the result's `error`."""
     from onnxlint_cmsis import engine
 
     try:
-        return Linted(job, engine.lint_file(job.path, job.settings, job.data))
+        return Linted(job, engine.lint_file(job.path, job.settings, job.data, model))
     except Exception as error:
         return _failed(job, error)
 
 
 def fix_one(job: Job) -> Linted:
-    """Fix one file; no result where it is no model, which linting explains. An exception becomes the `error`."""
+    """Fix one file, and lint it where that is asked for; no `fix` where it is no model, which linting explains.
+
+    An exception becomes the `error`.
+    """
     from onnxlint_cmsis import engine
     from onnxlint_cmsis.fixers.fix_file import fix_file
 
     try:
-        fixed = fix_file(job.path, job.settings, write=job.fix != "diff")
-        if fixed is None or job.fix == "fix":
-            return Linted(job, _nothing_said(job)._replace(fix=fixed))
-        notes = engine.assumptions(job.path, job.settings)
+        fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")
+        if fixed is None:
+            return Linted(job, _nothing_said(job))
+        if job.fix == "fix":
+            linted = lint_one(job, model)
+            return linted._replace(file=linted.file._replace(fix=fixed))
+        notes = engine.assumptions(job.path, job.settings, model)
     except Exception as error:
         return _failed(job, error)
     if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
@@ -130,8 +137,9 @@ def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
                 _give(tasks, workers, busy)
                 for worker in ready(busy):
                     task = busy.pop(worker)
-                    linted = _outcome(task, worker.take())
-                    if task.fixes and _to_lint(linted):
+                    answer = worker.take()
+                    linted = _outcome(task, answer)
+                    if task.fixes and _to_lint(linted, answer):
                         tasks.appendleft(task._replace(fixed=linted))
                     else:
                         finished[task.number] = linted
@@ -146,9 +154,10 @@ def _give(tasks: deque[_Task], workers: list[Worker], busy: dict[Worker, _Task])
             worker.give(fix_one if task.fixes else lint_one, task.job)
 
 
-def _to_lint(fixed: Linted) -> bool:
-    """Whether a file that went through fixing is to be linted as well."""
-    return not fixed.file.error and (fixed.job.fix == "fix" or fixed.file.fix is None)
+def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
+    """Whether a file that went through fixing has still to be linted."""
+    ended = answer is not fixed
+    return not fixed.file.error and (fixed.file.fix is None or (ended and fixed.job.fix == "fix"))
 
 
 def _outcome(task: _Task, answer: Linted | Ended) -> Linted:

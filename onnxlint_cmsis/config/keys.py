@@ -10,7 +10,11 @@ DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 ONE_CHANNEL = ("convolution", "depthwise")
 LEVELS = ("note", "warning", "error")
 POLICIES = ("faster", "route", "align")
+BY_FORMAT = "by-format"
+"""Word for the lowest level that the output format shows."""
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
+READ_BY_PEOPLE = ("full", "concise", "github")
+"""Formats that leave notes out where nobody asks for them; the others hold every finding."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"

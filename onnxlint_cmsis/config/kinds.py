@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.config.codes import resolve
 from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
+from onnxlint_cmsis.config.keys import BY_FORMAT, LEVELS, UNLIMITED
 from onnxlint_cmsis.config.settings import Suppression
 from onnxlint_cmsis.types import Level
 
@@ -211,6 +211,10 @@ def _level(name: str, _place: Place) -> Level:
     return Level[name.upper()]
 
 
+def _least_level(name: str, _place: Place) -> Level | None:
+    return None if name == BY_FORMAT else Level[name.upper()]
+
+
 def _levels(names: dict[str, str], place: Place) -> dict[str, Level]:
     return {code: _level(name, place) for code, name in names.items()}
 
@@ -256,6 +260,7 @@ KINDS: dict[str, Kind] = {
     "release": Kind("a text", _release, _TEXT),
     "path": Kind("a path, relative to the configuration file", _text, _TEXT, make=_path),
     "choice": Kind("one of the allowed values", _choice, _TEXT),
+    "least-level": Kind("a level", _choice, _TEXT, make=_least_level),
     "level": Kind("a level", _choice, _TEXT, make=_level),
     "texts": Kind("a list of texts", _nonempty_texts, {**_TEXTS, "minItems": 1}, Written.LIST),
     "globs": Kind("a list of patterns", _texts, _TEXTS, Written.REPEATED, _globs),

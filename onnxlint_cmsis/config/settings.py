@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.keys import DEFAULT_TARGETS, FORMATS, LEVELS, METADATA, ONE_CHANNEL, POLICIES, Key, setting
+from onnxlint_cmsis.config.keys import (
+    BY_FORMAT,
+    DEFAULT_TARGETS,
+    FORMATS,
+    LEVELS,
+    METADATA,
+    ONE_CHANNEL,
+    POLICIES,
+    READ_BY_PEOPLE,
+    Key,
+    setting,
+)
 from onnxlint_cmsis.types import Level, Target
 
 if TYPE_CHECKING:
@@ -133,8 +144,13 @@ class Settings:
     fail_on: Level = setting(
         "level", "warning", "Lowest level of finding that makes the exit code 1.", allowed=LEVELS, option="--fail-on"
     )
-    min_level: Level = setting(
-        "level", "note", "Lowest level of finding that is shown.", allowed=LEVELS, option="--min-level"
+    min_level: Level | None = setting(
+        "least-level",
+        BY_FORMAT,
+        "Lowest level of finding that is shown. `by-format` shows warnings and errors in text and GitHub annotations, "
+        "and every finding in the other formats. It changes no exit code.",
+        allowed=(*LEVELS, BY_FORMAT),
+        option="--min-level",
     )
     exclude: tuple[Glob, ...] = setting(
         "globs",
@@ -225,6 +241,11 @@ class Settings:
     """Where each key's value comes from: `default`, a file, or the command line."""
     raw: dict[str, object] = field(default_factory=dict, hash=False, compare=False)
     """Each key's value as written, for --show-settings."""
+
+    def shown_level(self, output_format: str) -> Level:
+        """Lowest level that a report in a format shows."""
+        by_format = Level.WARNING if output_format in READ_BY_PEOPLE else Level.NOTE
+        return by_format if self.min_level is None else self.min_level
 
     @property
     def analysis(self) -> AnalysisSettings:

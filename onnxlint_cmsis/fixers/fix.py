@@ -14,6 +14,7 @@ from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass
 from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.planning.price import Prices
 
@@ -25,6 +26,8 @@ class Fixed(NamedTuple):
     """What was done."""
     model: bytes | None
     """The proven model; None where nothing changes."""
+    analysis: ModelAnalysis | None = None
+    """Analysis of the proven model, or of the one that stays; None where it was not analysed."""
 
 
 def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
@@ -52,7 +55,7 @@ def _fixed(start: Snapshot) -> Fixed:
         return _unchanged(made, made.trouble, left)
     if made.end is made.start:
         return _unchanged(made, why_nothing(made, left, wished), left)
-    return Fixed(_result(made, left), made.end.data)
+    return Fixed(_result(made, left), made.end.data, made.end.analysis)
 
 
 def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
@@ -93,4 +96,4 @@ def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fi
         bytes=Numbers(len(start.data), len(start.data)),
         proof=made.proof,
     )
-    return Fixed(result, None)
+    return Fixed(result, None, start.analysis)

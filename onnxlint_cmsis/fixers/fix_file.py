@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.fixers.fix import fix_model
@@ -15,25 +15,39 @@ from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.results.fix_result import FixResult
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
 
 
-def fix_file(path: str, settings: Settings, *, write: bool) -> FixResult | None:
-    """Fix a file; with `write`, replace it. None where it cannot be read as a model, which linting explains."""
+class FixedFile(NamedTuple):
+    """What came of fixing one file."""
+
+    result: FixResult | None
+    """What was done; None where the file cannot be read as a model, which linting explains."""
+    analysis: ModelAnalysis | None = None
+    """Analysis of what the file holds now; None where it is not at hand."""
+
+
+def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
+    """Fix a file; with `write`, replace it."""
     rules = POLICIES[settings.fix_policy].rules
     if codes.fixable(settings, path).isdisjoint(rules):
         groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules)))
         policy = f"--fix-policy {settings.fix_policy}"
-        return _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it or are not fixable")
+        return FixedFile(
+            _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it or are not fixable")
+        )
     try:
         data, names = open_buffer(path)[:], Path(path).stat().st_nlink
         fixed = fix_model(path, data, fix_request(settings, path))
     except (OSError, ModelError):
-        return None
+        return FixedFile(None)
     if fixed.model is None:
-        return fixed.result
+        return FixedFile(fixed.result, fixed.analysis)
     result = _written(path, fixed.result, data, fixed.model) if write else fixed.result
-    return result._replace(notes=_notes(names - 1, result.written)) if result.changed else result
+    if result.changed:
+        result = result._replace(notes=_notes(names - 1, result.written))
+    return FixedFile(result, fixed.analysis if result.written else None)
 
 
 def _written(path: str, result: FixResult, old: bytes, new: bytes) -> FixResult:

@@ -134,6 +134,8 @@ class Problem(NamedTuple):
     """What was found and what is allowed."""
     node: str = ""
     """Label of the node, where one is meant."""
+    vendor: bool = False
+    """Whether it is nothing but an operator that the onnx package does not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +168,8 @@ class Graph:
     """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
     quantization: dict[str, StoredQuantization] = field(default_factory=dict)
     """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
+    producer: str = ""
+    """Program that wrote the file, as the file names it; empty where it does not."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""

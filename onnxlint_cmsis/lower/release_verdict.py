@@ -20,7 +20,8 @@ def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decis
         return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
     stem, _, kind = record.layer.call.entry.rpartition("_")
     if route.reason:
-        cause = Cause.WEIGHT_SCALES if record.layer.call.per_channel else Cause.NO_FUNCTION
+        several = stem == "fully_connected" and record.layer.call.per_channel
+        cause = Cause.NO_PER_CHANNEL if several else Cause.NO_FUNCTION
         return in_plain_code(kind, stem, cause, route.reason)
     if any(hazard.id in AS_DENSE for hazard in route.hazards):
         text = f"CMSIS-NN {release} computes a grouped convolution as a dense one"

@@ -46,6 +46,8 @@ class Cause(str, Enum):
     """Weights with a zero-point."""
     WEIGHT_SCALES = "weight-scales"
     """Weights with scales along another axis than that of the output channels, in blocks, or too many."""
+    NO_PER_CHANNEL = "no-per-channel"
+    """A scale for each output of a fully connected layer, in a release whose function takes one."""
     ZERO_POINT_S16 = "zero-point-s16"
     """int16 activations with a zero-point."""
     UNEQUAL_SCALES = "unequal-scales"
@@ -64,16 +66,6 @@ class Cause(str, Enum):
     """The release computes a grouped convolution as a dense one."""
     SHAPE = "shape"
     """The rank or sizes of its operands are unknown."""
-
-
-QUANTIZATION = frozenset(
-    {
-        Cause.ACTIVATION_TYPE, Cause.WEIGHT_TYPE, Cause.WEIGHT_ZERO_POINT, Cause.WEIGHT_SCALES, Cause.ZERO_POINT_S16,
-        Cause.UNEQUAL_SCALES, Cause.SOFTMAX_SCALE, Cause.SCALE, Cause.DYNAMIC_QUANTIZATION, Cause.FLOAT,
-        Cause.FLOAT_RESULT, Cause.CLAMP_SCALE,
-    }
-)  # fmt: skip
-"""Causes that the way of quantizing the model decides, not its operators."""
 
 
 class Decision(NamedTuple):

@@ -36,11 +36,13 @@ BATCH_NORMALIZATION = Operator(
 )
 
 
+LAYER_NORMALIZATION = _normalization("LayerNormalization", ties.layer_normalization, Risk.EPSILON, plane_normalization)
+
 NORMALIZATIONS = (
     BATCH_NORMALIZATION,
     _normalization("GroupNormalization", ties.group_normalization, Risk.NONE),
     _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON, plane_normalization),
-    _normalization("LayerNormalization", ties.layer_normalization, Risk.EPSILON, plane_normalization),
+    LAYER_NORMALIZATION,
     _normalization("LpNormalization", ties.along_axis, Risk.ALWAYS, norm_division),
     _normalization("LRN", ties.along_axis, Risk.NONE),
     _normalization("MeanVarianceNormalization", ties.mean_variance, Risk.ALWAYS, deviation_normalization),

@@ -41,6 +41,8 @@ def _reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
 
 SOFTMAX = _mixing("Softmax", ties.softmax, share_values, bounds=(0.0, 1.0))
 
+REDUCE_MEAN = _reduction("ReduceMean", mean)
+
 REDUCTIONS = (
     SOFTMAX,
     _mixing("ArgMax", ties.arg_extreme),
@@ -53,7 +55,7 @@ REDUCTIONS = (
     _reduction("ReduceLogSum", log_total, Risk.ALWAYS),
     _mixing("ReduceLogSumExp", ties.reduce),
     _reduction("ReduceMax", largest),
-    _reduction("ReduceMean", mean),
+    REDUCE_MEAN,
     _reduction("ReduceMin", largest),
     _reduction("ReduceProd", product, Risk.ALWAYS),
     _reduction("ReduceSum", total),

@@ -42,7 +42,7 @@ class Spot(NamedTuple):
     """By how much integers inside may differ."""
 
 
-class Verdict(NamedTuple):
+class ProofOutcome(NamedTuple):
     """A proof, and how to see why it failed."""
 
     proof: Proof
@@ -87,22 +87,22 @@ class Prover:
         inputs: int = INPUTS,
         same: ElementMap | None = None,
         branches: Collection[IfBranch] = (),
-    ) -> Verdict:
+    ) -> ProofOutcome:
         """Compare a model with the one that it is to replace; see `verify.prove`. Raises NotAppliedError."""
         new, runner = inlined(new, self._beside), self._runner
         if isinstance(runner, str):
-            return Verdict(Proof(False, runner, False, (), 0))
+            return ProofOutcome(Proof(False, runner, False, (), 0))
         reason = static_reason(self._data, new)
         if reason:
-            return Verdict(Proof(False, reason, True, (), 0))
+            return ProofOutcome(Proof(False, reason, True, (), 0))
         changed: ModelProto = type(self._model).FromString(new)
         missed = _unreached(runner, changed, inputs, branches)
         if missed is not None:
-            return Verdict(missed)
+            return ProofOutcome(missed)
         verdict = self._outputs(runner, new, inputs)
         return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
 
-    def _outputs(self, runner: Runner, new: bytes, count: int) -> Verdict:
+    def _outputs(self, runner: Runner, new: bytes, count: int) -> ProofOutcome:
         """Outputs of both models on the same inputs, at every level that says something."""
         tried = 0
         differences: tuple[Difference, ...] = ()
@@ -110,14 +110,14 @@ class Prover:
             try:
                 found = runner.compared(new, count, level)
             except RuntimeRefusalError as error:
-                return Verdict(Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried))
+                return ProofOutcome(Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried))
             reason, apart, tried = found.comparison.reason(), found.comparison.differences(), found.comparison.runs
             differences = differences or apart
             if reason:
                 proof = Proof(False, f"{reason} ({level.value})", True, apart, tried)
                 worst = () if found.worst is None else (found.worst,)
-                return Verdict(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
-        return Verdict(Proof(True, "", True, differences, tried))
+                return ProofOutcome(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
+        return ProofOutcome(Proof(True, "", True, differences, tried))
 
     def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:
         """The first tensor of `same` that differs, else the first output; empty where neither is seen to differ.
@@ -134,7 +134,7 @@ class Prover:
         except RuntimeRefusalError:
             return ""
 
-    def _inside(self, runner: Runner, new: ModelProto, same: ElementMap, proof: Proof) -> Verdict:
+    def _inside(self, runner: Runner, new: ModelProto, same: ElementMap, proof: Proof) -> ProofOutcome:
         """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
         quantizes = quantizes_floats(self._model)
         level = Optimization.DEFAULT if quantizes else Optimization.NONE
@@ -142,9 +142,11 @@ class Prover:
         try:
             found = InnerTensors(self._model, new, same, level).compared(spot.feeds, spot.steps)
         except RuntimeRefusalError as error:
-            return Verdict(proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}"))
+            return ProofOutcome(proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}"))
         reason = f"{found.reason} ({level.value})" if found.reason else ""
-        return Verdict(proof._replace(equal=not reason, reason=reason, inner=found.tensors), spot if reason else None)
+        return ProofOutcome(
+            proof._replace(equal=not reason, reason=reason, inner=found.tensors), spot if reason else None
+        )
 
 
 def _unreached(runner: Runner, new: ModelProto, count: int, known: Collection[IfBranch]) -> Proof | None:

@@ -16,6 +16,7 @@ def finding_fields(finding: Finding) -> dict[str, object]:
         "name": finding.name,
         "level": finding.level.name.lower(),
         "message": finding.message,
+        "cause": finding.cause,
         "targets": list(finding.targets),
         "taken": finding.taken,
         "wanted": finding.wanted,

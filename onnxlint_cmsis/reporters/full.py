@@ -9,7 +9,7 @@ from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
-from onnxlint_cmsis.types import targets_text
+from onnxlint_cmsis.types import Level, targets_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def summary(run: Run) -> str:
         return fixes
     targets = "; ".join(run.targets)
     failed = sum(bool(file.error) or not file.readable for file in models)
-    tail = f", {counted(run.hidden, 'finding')} below --min-level not shown" if run.hidden else ""
+    tail = _hidden(run.hidden)
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
     if not models:
         return f"No models to lint{tail}"
@@ -50,6 +50,17 @@ def summary(run: Run) -> str:
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
     return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
+
+
+def _hidden(findings: tuple[Finding, ...]) -> str:
+    """`; 4 notes not shown, 2 of them about LOCKED channels (--min-level note)`."""
+    if not findings:
+        return ""
+    lowest = min(finding.level for finding in findings).name.lower()
+    noun = "finding" if any(finding.level > Level.NOTE for finding in findings) else "note"
+    locked = sum(finding.locked for finding in findings)
+    apart = f", {locked} of them about LOCKED channels" if locked else ""
+    return f"; {counted(len(findings), noun)} not shown{apart} (--min-level {lowest})"
 
 
 def _file(file: FileResult, run: Run) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
-from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
+from onnxlint_cmsis.reporters.fields import finding_fields, location_fields, resize_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
 from onnxlint_cmsis.results.fingerprint import fingerprints
@@ -14,6 +14,7 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.types import Finding
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""
@@ -53,8 +54,25 @@ def _file(file: FileResult) -> dict[str, object]:
 
 
 def _findings(file: FileResult) -> list[dict[str, object]]:
-    prints = fingerprints(file.findings)
     return [
-        {**finding_fields(finding), "location": location_fields(finding, file.path), "fingerprint": print_}
-        for finding, print_ in zip(file.findings, prints, strict=True)
+        {
+            **finding_fields(finding),
+            "location": location_fields(finding, file.path),
+            "fingerprint": print_,
+            "others": _others(finding, file.path),
+        }
+        for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True)
+    ]
+
+
+def _others(finding: Finding, path: str) -> list[dict[str, object]]:
+    """The findings of equal cause that a finding stands for as well, each as it would be alone."""
+    return [
+        {
+            "message": each.message,
+            "resize": resize_fields(each.resize) if each.resize else None,
+            "location": location_fields(each, path),
+            "fingerprint": print_,
+        }
+        for each, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
     ]

@@ -20,7 +20,7 @@ class Run(NamedTuple):
     """What the process will return."""
     folder: str
     """Absolute working directory."""
-    hidden: int = 0
+    hidden: tuple[Finding, ...] = ()
     """Findings not shown because of their level."""
     color: bool = False
     """Colour the text."""

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.types import Finding, Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OUTSIDE = "FILESYSTEM"
 """Base of the files that are not below the working directory."""
 FINGERPRINT = "primaryLocationLineHash"
+MOST_PLACES = 1000
+"""Locations that GitHub takes of one result."""
 _SHOWN_ELSEWHERE = ("code", "level", "message")
 
 
@@ -122,7 +124,7 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             level=finding.level.name.lower(),
             message=om.Message(text=printable(finding.complete)),
             locations=[_location(finding, file, number, run)],
-            related_locations=_bytes(finding, file, number, run),
+            related_locations=[*_bytes(finding, file, number, run), *_others(finding, file, number, run)] or None,
             partial_fingerprints={FINGERPRINT: print_},
             properties=_properties(finding),
         )
@@ -148,14 +150,30 @@ def _logical(finding: Finding) -> list[Any] | None:
     return places or None
 
 
-def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> list[Any] | None:
+def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
     """The node's bytes in the file, where they are known."""
     where = finding.location
-    if where.offset < 0 or where.length < 0:
-        return None
-    region = om.Region(byte_offset=where.offset, byte_length=where.length)
-    physical = om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
-    return [om.Location(id=1, physical_location=physical, message=om.Message(text="Bytes of the node in the file."))]
+    if where.offset >= 0 and where.length >= 0:
+        text = "Bytes of the node in the file."
+        yield om.Location(id=1, physical_location=_physical(where, file, number, run), message=om.Message(text=text))
+
+
+def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
+    """The other places of a finding, each with what would be said of it alone."""
+    for place, other in enumerate(finding.others[: MOST_PLACES - 2], 2):
+        yield om.Location(
+            id=place,
+            physical_location=_physical(other.location, file, number, run),
+            logical_locations=_logical(other),
+            message=om.Message(text=printable(other.message)),
+        )
+
+
+def _physical(where: Location, file: FileResult, number: int, run: Run) -> Any:
+    """Bytes of a node in the file; the file as a whole where they are unknown."""
+    known = where.offset >= 0 and where.length >= 0
+    region = om.Region(byte_offset=where.offset, byte_length=where.length) if known else None
+    return om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
 
 
 def _properties(finding: Finding) -> dict[str, object]:

@@ -34,5 +34,7 @@ class FileResult(NamedTuple):
     """What came of fixing it; None where no fix was asked for."""
     skipped: tuple[str, ...] = ()
     """Codes of rules that did not run because the model is too large for them."""
+    hidden: tuple[Finding, ...] = ()
+    """Findings below the level that is shown."""
     matches: Mapping[str, int] = {}
     """Findings that each suppression of the configuration accepts here, by where it is written."""

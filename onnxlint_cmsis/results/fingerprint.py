@@ -13,11 +13,26 @@ _DIGITS = 32
 
 
 def identity(finding: Finding) -> str:
-    """Hash of the rule and of what in the model it is about: subgraph, node, tensor, resized variable."""
+    """Hash of the rule and of what in the model it is about: subgraph, node, tensor, resized variable.
+
+    Of findings that are reported as one: hash of the rule and of their cause.
+    """
+    return _hash(*_group(finding)) if finding.others else _hash(*_place(finding))
+
+
+def _place(finding: Finding) -> tuple[str, ...]:
+    where, resize = finding.location, finding.resize
+    return (finding.code, where.graph, where.node, where.tensor, resize.variable if resize else "")
+
+
+def _group(finding: Finding) -> tuple[str, ...]:
+    """A group is the same as long as its cause is, whichever places come and go."""
+    return (finding.code, "group", finding.cause)
+
+
+def _hash(*parts: str) -> str:
     import hashlib
 
-    where, resize = finding.location, finding.resize
-    parts = (finding.code, where.graph, where.node, where.tensor, resize.variable if resize else "")
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 

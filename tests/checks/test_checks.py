@@ -12,6 +12,7 @@ from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, r
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.results.grouped_findings import grouped
 from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Statement, targets_text
 from support.models import finished, one_node, qdq
 
@@ -60,7 +61,7 @@ def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
     assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
 
 
-def test_operators_without_a_kernel_are_told_once_for_each_operator() -> None:
+def test_operators_without_a_kernel_are_told_once_for_each_reason() -> None:
     nodes = [helper.make_node("Sigmoid" if i % 2 else "Tanh", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(9)]
     graph = helper.make_graph(
         nodes,
@@ -68,11 +69,28 @@ def test_operators_without_a_kernel_are_told_once_for_each_operator() -> None:
         [helper.make_tensor_value_info("t0", 1, [1, 8])],
         [helper.make_tensor_value_info("t9", 1, None)],
     )
-    tanh, sigmoid = lint(finished(graph), targets=["cortex-m4", "cortex-m55"])
+    (found,) = grouped(lint(finished(graph), targets=["cortex-m4", "cortex-m55"]))
     why = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
-    assert tanh.message == f"Tanh 'n0', 'n2', 'n4', ... (5 nodes): no kernel: {why}."
-    assert sigmoid.message == f"Sigmoid 'n1', 'n3', 'n5', ... (4 nodes): no kernel: {why}."
-    assert (tanh.code, tanh.level, tanh.location.node, tanh.targets) == ("CNN190", Level.NOTE, "n0", ())
+    share = "Nodes of this reason do 100 % of the model's work (72 elements gone over)"
+    rest = "The same holds for 'n1', 'n2', 'n3' and 5 more"
+    assert found.message == f"Tanh 'n0': no kernel: {why}. {share}. {rest}."
+    assert (found.code, found.level, found.location.node, found.targets) == ("CNN190", Level.WARNING, "n0", ())
+    assert [other.location.node for other in found.others] == [f"n{i}" for i in range(1, 9)]
+
+
+def test_a_reason_weighs_as_much_as_its_share_of_the_work() -> None:
+    sigmoid = helper.make_node("Sigmoid", ["v0"], ["z"], "s")
+    model = chain((64, 3, {"kernel": (3, 3)}), shape=[1, 3, 32, 32], extra=[sigmoid])
+    (found,) = (each for each in lint(model, targets=["cortex-m4"]) if each.code == "CNN190")
+    assert (found.level, found.properties["share"]) == (Level.NOTE, 0.0357)
+    assert found.message.endswith("It does 4 % of the model's work (57,600 elements gone over).")
+
+
+def test_a_recurrent_layer_that_is_the_model_is_a_warning() -> None:
+    shapes = {"w": (1, 48, 8), "r": (1, 48, 16)}
+    (found,) = lint(one_node("GRU", [10, 1, 8], shapes, hidden_size=16), targets=["cortex-m4"])
+    assert (found.code, found.level, found.properties["share"]) == ("CNN190", Level.WARNING, 1.0)
+    assert "100 % of the model's work (11,520 multiply-accumulates)" in found.message
 
 
 def test_a_layer_with_a_problem_of_its_own_is_not_judged_further() -> None:

@@ -218,7 +218,7 @@ def test_defaults():
     found = make_settings()
     assert [target.cpu for target in found.targets] == ["cortex-m0", "cortex-m4", "cortex-m55"]
     assert {target.release for target in found.targets} == {DEFAULT_RELEASE}
-    assert (found.select, found.ignore, found.fail_on, found.min_level) == (("CNN",), (), Level.WARNING, Level.NOTE)
+    assert (found.select, found.ignore, found.fail_on, found.min_level) == (("CNN",), (), Level.WARNING, None)
 
 
 def test_the_nearest_file_holds_and_the_own_file_goes_first(tmp_path):
@@ -342,7 +342,8 @@ def test_the_policy_route_acts_on_the_rules_that_channel_counts_answer():
         ({}, "CNN102", Level.WARNING, Level.WARNING),
         ({"CNN1": "note"}, "CNN102", Level.WARNING, Level.NOTE),
         ({"CNN1": "note", "CNN102": "error"}, "CNN102", Level.WARNING, Level.ERROR),
-        ({"CNN102": "error"}, "CNN102", Level.NOTE, Level.NOTE),
+        ({"CNN103": "error"}, "CNN103", Level.NOTE, Level.NOTE),
+        ({"CNN102": "error"}, "CNN102", Level.NOTE, Level.ERROR),
         ({"CNN3": "note"}, "CNN302", Level.ERROR, Level.NOTE),
         ({"wrong-result": "warning"}, "CNN302", Level.ERROR, Level.WARNING),
     ],

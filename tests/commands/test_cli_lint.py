@@ -12,9 +12,12 @@ import pytest
 
 from onnxlint_cmsis import __version__, engine
 from onnxlint_cmsis.cli import chosen, main
+from onnxlint_cmsis.config.keys import FORMATS, READ_BY_PEOPLE
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import FakeEngine
+
+NOTES = ("--min-level", "note")
 
 REPORT_IT = "please report it (-v shows where)"
 pytestmark = pytest.mark.usefixtures("fake")
@@ -56,7 +59,8 @@ def lint(capsys, *argv):
         (["wrong.onnx", "--fail-on", "error"], 1),
         (["miss.onnx", "--exit-zero"], 0),
         (["miss.onnx", "--level", "CNN102=note"], 0),
-        (["note.onnx", "--level", "CNN111=error"], 0),
+        (["note.onnx", "--level", "CNN111=error"], 1),
+        (["note.onnx", "--fail-on", "note", "--min-level", "error"], 1),
         (["miss.onnx", "--level", "conv-1x1-fast=error", "--fail-on", "error"], 1),
         (["miss.onnx", "--ignore", "CNN102"], 0),
         (["miss.onnx", "--select", "CNN3"], 0),
@@ -173,13 +177,23 @@ def test_quiet_leaves_only_findings(capsys):
 
 
 def test_min_level_hides_and_says_so(capsys):
-    _, out, _ = lint(capsys, "note.onnx", "miss.onnx", "--min-level", "warning")
+    _, out, _ = lint(capsys, "note.onnx", "miss.onnx")
     assert "CNN111" not in out
-    assert "1 finding below --min-level not shown" in out
+    assert "; 1 note not shown, 1 of them about LOCKED channels (--min-level note)\n" in out
+    _, out, _ = lint(capsys, "note.onnx", "miss.onnx", "--min-level", "error")
+    assert "; 2 findings not shown, 1 of them about LOCKED channels (--min-level note)\n" in out
+
+
+@pytest.mark.parametrize(("output_format", "shown"), [(f, f not in READ_BY_PEOPLE) for f in FORMATS])
+def test_formats_for_programs_hold_every_finding(capsys, output_format, shown):
+    out = lint(capsys, "note.onnx", "--output-format", output_format)[1]
+    assert ("Conv_4" in out) is shown
+    assert "Conv_4" in lint(capsys, "note.onnx", "--output-format", output_format, "--min-level", "note")[1]
+    assert "Conv_4" not in lint(capsys, "note.onnx", "--output-format", output_format, "--min-level", "warning")[1]
 
 
 def test_statistics(capsys):
-    out = lint(capsys, "miss.onnx", "note.onnx", "--statistics", "-q", "--output-format", "concise")[1]
+    out = lint(capsys, "miss.onnx", "note.onnx", "--statistics", "-q", "--output-format", "concise", *NOTES)[1]
     assert out.splitlines()[2:] == [
         "1  CNN102   conv-1x1-fast",
         "1  CNN111   depthwise-3x3",
@@ -218,7 +232,7 @@ def test_a_folder_without_models_is_told(capsys, tmp_path):
 
 
 def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):
-    out = lint(capsys, str(tmp_path / "miss.onnx"), "./note.onnx", "--output-format", "concise")[1]
+    out = lint(capsys, str(tmp_path / "miss.onnx"), "./note.onnx", "--output-format", "concise", *NOTES)[1]
     assert [line.split(": ")[0] for line in out.splitlines()] == ["miss.onnx", "note.onnx"]
 
 
@@ -333,7 +347,7 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     monkeypatch.setattr(
         engine,
         "lint_file",
-        lambda path, settings, _data: seen.append(settings) or FileResult(path, (), settings.fail_on),
+        lambda path, settings, *_: seen.append(settings) or FileResult(path, (), settings.fail_on),
     )
     lint(
         capsys,
@@ -381,7 +395,7 @@ def test_an_interrupt_ends_quietly(capsys, monkeypatch):
 def test_rule_explains_and_lists(capsys):
     code, out, _ = lint(capsys, "rule", "conv-1x1-fast")
     assert code == 0
-    assert out.startswith("CNN102 conv-1x1-fast (warning)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
+    assert out.startswith("CNN102 conv-1x1-fast (note)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
     from onnxlint_cmsis.checks.rule_registry import RULES
 

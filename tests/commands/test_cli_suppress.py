@@ -100,7 +100,7 @@ def project(monkeypatch, tmp_path):
 
 
 def run(capsys, *argv):
-    code = main([*argv, "--output-format", "concise"])
+    code = main([*argv, "--output-format", "concise", "--min-level", "note"])
     return code, capsys.readouterr().out.splitlines()
 
 

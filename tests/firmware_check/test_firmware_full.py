@@ -118,6 +118,35 @@ def test_a_known_defect_is_seen_on_the_device(library: Library, tmp_path: Path) 
     assert any("a known defect of this release: tconv-padding-not-in-strides" in text for text in texts)
 
 
+def without_bias(folder: Path) -> str:
+    """A convolution, a depthwise, a transposed and a fully connected layer, none of them with a bias."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="conv"),
+        helper.make_node("Conv", ["a", "d"], ["b"], name="depthwise", group=4),
+        helper.make_node("ConvTranspose", ["b", "t"], ["c"], name="transposed"),
+        helper.make_node("GlobalAveragePool", ["c"], ["e"], name="avg"),
+        helper.make_node("Flatten", ["e"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "g"], ["y"], name="dense", transB=1),
+    ]
+    weights = {"w": models.filters(4, 3, 1, 1), "d": models.filters(4, 1, 3, 3)}
+    weights |= {"t": models.filters(4, 4, 2, 2), "g": models.filters(5, 4)}
+    return models.save(folder, "bare", nodes, ([1, 3, 6, 6], [1, 5]), weights)
+
+
+def test_a_layer_without_a_bias_runs_and_is_right(tmp_path: Path) -> None:
+    for each in checks(without_bias(tmp_path)):
+        assert [layer["node"] for layer in each["layers"]][:3] == ["conv", "depthwise", "transposed"]
+
+
+def test_a_null_bias_of_a_wide_depthwise_layer_is_seen_on_the_device(tmp_path: Path) -> None:
+    nodes = [models.conv("x", "w", "a"), helper.make_node("Conv", ["a", "d"], ["y"], name="depthwise", group=128)]
+    weights = {**models.with_biases({"w": models.filters(128, 3, 1, 1)}), "d": models.filters(128, 1, 3, 3)}
+    model = models.save(tmp_path, "wide", nodes, ([1, 3, 6, 6], [1, 128, 4, 4]), weights)
+    options = "--cmsis-nn", FOLDER, "--target", "cortex-m55"
+    found = data(model, *options, code=1)["checks"][0]["layers"][-1]
+    assert any("a known defect of this release: dw-opt-no-bias" in each["text"] for each in found["disagreements"])
+
+
 def test_the_examples_agree(tmp_path: Path) -> None:
     for model in (models.mobilenet(tmp_path), models.residual(tmp_path)):
         assert len(checks(model)) == 3

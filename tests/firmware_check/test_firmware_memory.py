@@ -34,6 +34,8 @@ def test_a_convolution_has_a_multiplier_and_a_shift_for_each_channel(out_c: int,
     expected = Parameters(weights, 4 * out_c, 4 * out_c, 4 * out_c)
     assert parameters(call("convolve_s8", dims, out_c), target("7.0.0")) == expected
     assert parameters(call("transpose_conv_s8", dims, out_c), target("7.0.0")) == expected
+    bare = call("convolve_s8", dims, out_c)._replace(bias=False)
+    assert parameters(bare, target("7.0.0")) == expected._replace(bias=0)
     assert parameters(call("convolve_s16", dims, out_c), target("7.0.0")) == expected._replace(bias=8 * out_c)
     half = expected._replace(weights=(weights + 1) // 2)
     assert parameters(call("convolve_s4", dims, out_c), target("7.0.0")) == half

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.proof.prover import Prover, Verdict
+from onnxlint_cmsis.proof.prover import ProofOutcome, Prover
 from onnxlint_cmsis.results.proof_result import Proof
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder
@@ -191,7 +191,7 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
 
     def proof(self, new, **options):
         if any(node.op_type == "Pad" for node in onnx.load_model_from_string(new).graph.node):
-            return Verdict(Proof(False, "output `y` differs by 1", True, (), 16))
+            return ProofOutcome(Proof(False, "output `y` differs by 1", True, (), 16))
         return real(self, new, **options)
 
     monkeypatch.setattr(Prover, "prove", proof)
@@ -223,7 +223,7 @@ def test_a_model_that_does_not_run_is_tried_once(monkeypatch):
 
     def proof(*_, **__):
         tries.append(1)
-        return Verdict(Proof(False, "ONNX Runtime cannot run the model as it is: no", False, (), 0))
+        return ProofOutcome(Proof(False, "ONNX Runtime cannot run the model as it is: no", False, (), 0))
 
     monkeypatch.setattr(Prover, "prove", proof)
     assert fixed(six_wide(8)).result.reason == "ONNX Runtime cannot run the model as it is: no"

@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers import search
 from onnxlint_cmsis.fixers.culprits import LATE
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.proof.prover import Prover, Spot, Verdict
+from onnxlint_cmsis.proof.prover import ProofOutcome, Prover, Spot
 from onnxlint_cmsis.proof.runtime import Optimization
 from onnxlint_cmsis.results.proof_result import Proof
 from support.conv_chains import six_wide
@@ -58,7 +58,7 @@ def doubted(monkeypatch):
         def prove(self, new, **options):
             tries.append(new)
             if wrong(new):
-                return Verdict(Proof(False, "output `y` differs by 1", True, (), 16), SPOT if seen else None)
+                return ProofOutcome(Proof(False, "output `y` differs by 1", True, (), 16), SPOT if seen else None)
             return real(self, new, **options)
 
         monkeypatch.setattr(Prover, "prove", prove)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import onnx
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from support.fix_rounding import unexplained
 from support.lanes_checks import analysed
 
 EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "2000"))
+PARTS = 4
+"""Tests that the examples are shared out to, so that processes can share the work."""
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]
 
 
@@ -52,9 +55,11 @@ def explained(path, data, request):
     return state is not made.start or not unexplained(Planned(analysed(before), plan), after, 6)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(models(), requests())
-def test_fixed_proven_and_stable(model, chosen):
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck))
+@given(model=models(), chosen=requests())
+def test_fixed_proven_and_stable(part, model, chosen):
+    event(f"part {part}")
     data = model.SerializeToString()
     request = fix_request(chosen)
     prices = Prices(request.analysis.targets, predicted)

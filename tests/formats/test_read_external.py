@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from onnxlint_cmsis.formats.onnx_graph.load import load
+from support.dims_graphs import Builder
 from support.read_models import conv_model, only, texts
 
 
@@ -94,6 +95,21 @@ def test_links_are_refused(tmp_path):
     graph = load(path)
     assert "symbolic link" in only(graph, "external")
     assert graph.constants["w"].values() is None
+
+
+def test_a_link_is_one_problem_however_many_tensors_lie_behind_it(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    build = Builder()
+    data = build.conv(build.input("x", 1, 4, 8, 8), 4, 8)
+    onnx.save(build.model(build.conv(data, 8, 4)), folder / "m.onnx", save_as_external_data=True, location="w.bin",
+              size_threshold=0)  # fmt: skip
+    (folder / "w.bin").rename(tmp_path / "w.bin")
+    (folder / "w.bin").symlink_to(tmp_path / "w.bin")
+    graph = load(folder / "m.onnx")
+    assert len(graph.constants) > 1
+    (problem,) = graph.problems
+    assert problem.message == "external data have the path 'w.bin', which is a symbolic link; links are not followed"
 
 
 def test_links_among_the_folders_are_refused(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, assume, given, settings
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
 
 from onnxlint_cmsis.proof.runtime import Optimization
 from onnxlint_cmsis.proof.verify import prove
@@ -14,12 +15,16 @@ from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "2000"))
+PARTS = 4
+"""Tests that the examples are shared out to, so that processes can share the work."""
 INPUTS = 6
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(planned())
-def test_outputs_stay_as_they_are(drawn: Planned) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck))
+@given(drawn=planned())
+def test_outputs_stay_as_they_are(part: int, drawn: Planned) -> None:
+    event(f"part {part}")
     one, plan = drawn
     before = one.model.SerializeToString()
     changed = apply(one.model, one.graph, one.dimensions, plan)

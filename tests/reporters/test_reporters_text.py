@@ -35,7 +35,7 @@ def everything(**more):
         result("clean.onnx"),
         result("bad.onnx", unreadable(), readable=False),
         result("odd.onnx", error="RuntimeError: broke"),
-        **{"exit_code": 2, "hidden": 1, "statistics": True, **more},
+        **{"exit_code": 2, "hidden": (note(),), "statistics": True, **more},
     )
 
 

@@ -55,7 +55,7 @@ class FakeEngine:
     def __init__(self):
         self.paths = []
 
-    def lint_file(self, path, settings, data=None):
+    def lint_file(self, path, settings, data=None, _model=None):
         from pathlib import Path
 
         from onnxlint_cmsis.accepted import suppress

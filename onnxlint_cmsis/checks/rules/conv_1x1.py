@@ -22,7 +22,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN101",
     name="conv-1x1",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A 1x1 convolution misses the 1x1 kernels.",
     docs=__doc__,

@@ -20,7 +20,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN102",
     name="conv-1x1-fast",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A 1x1 convolution misses the fast 1x1 kernel.",
     docs=__doc__,

@@ -18,7 +18,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN105",
     name="conv-s4-even",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="An s4 convolution misses the kernel for even column counts.",
     docs=__doc__,

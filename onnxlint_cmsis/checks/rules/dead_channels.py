@@ -24,7 +24,7 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.class_fact import ClassFact, about_class, about_size, dead_text
 from onnxlint_cmsis.checks.fix_actions import REMOVE
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Freedom, Level, Statement
 
 RULE = Rule(
     code="CNN202",
@@ -52,7 +52,9 @@ g (float[1, 1, 4, 4] x) => (float[N, C, H, W] y) <float[2, 1, 1, 1] u = {1, 1}, 
 def run(fact: ClassFact) -> Iterator[Statement]:
     """Yield one statement for a class that gets fewer channels, or would if it were not LOCKED."""
     if fact.shrinks:
-        yield about_size(fact, f"{dead_text(fact)}; {fact.group.size} -> {fact.want} channels")
+        said = about_size(fact, f"{dead_text(fact)}; {fact.group.size} -> {fact.want} channels")
+        yield replace(said, cause="removable")
     elif not fact.grows:
         locked = about_class(fact, f"{dead_text(fact)}. LOCKED by {fact.group.locks[0]}.")
-        yield replace(locked, level=Level.NOTE)
+        freedom = Freedom.LOCKED.value
+        yield replace(locked, level=Level.NOTE, properties={"freedom": freedom}, cause=freedom)

@@ -19,7 +19,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN111",
     name="depthwise-3x3",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A 3x3 depthwise layer misses the 3x3 kernel.",
     docs=__doc__,

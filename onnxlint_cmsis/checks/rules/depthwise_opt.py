@@ -18,7 +18,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN112",
     name="depthwise-opt",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A depthwise layer misses the optimized kernel.",
     docs=__doc__,

@@ -17,7 +17,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN115",
     name="depthwise-s16-fast",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="An s16 depthwise layer misses the fast s16 kernel.",
     docs=__doc__,

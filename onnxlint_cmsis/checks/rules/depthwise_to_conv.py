@@ -22,7 +22,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN114",
     name="depthwise-to-conv",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A depthwise layer of one channel is not run as a convolution.",
     docs=__doc__,

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level, Statement
 
 RULE = Rule(
@@ -47,17 +48,18 @@ g (int8[1, 3] x) => (int8[1, 5] y)
 """,
         options="--release 7.0.0",
     ),
+    kinds=(Cause.NO_PER_CHANNEL.value,),
 )
 
 
 def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
-    if concerns(subject):
+    if _concerns(subject):
         text = f"its weights have {subject.layer.call.output_dims.c} scales: {subject.route.reason}."
-        yield replace(subject.say(text), sources=subject.entry_sources())
+        yield replace(subject.say(text), sources=subject.entry_sources(), cause=subject.route.reason)
 
 
-def concerns(subject: Subject) -> bool:
+def _concerns(subject: Subject) -> bool:
     """Tell whether per-channel weights are why a fully connected layer has no kernel."""
     call, reason = subject.layer.call, subject.route.reason
     return call.entry == "fully_connected_s8" and bool(call.per_channel) and bool(reason)

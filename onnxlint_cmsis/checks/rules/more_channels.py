@@ -23,6 +23,7 @@ stay the same. Or choose the count when the model is trained next.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from onnxlint_cmsis.checks.class_fact import ClassFact, about_size
 from onnxlint_cmsis.checks.fix_actions import GROW
@@ -55,4 +56,5 @@ g (float[1, 6, 8, 8] x) => (float[N, C, H, W] y) <float[24, 1, 3, 3] u = {1}, fl
 def run(fact: ClassFact) -> Iterator[Statement]:
     """Yield one statement for a class that gets more channels."""
     if fact.grows:
-        yield about_size(fact, f"{fact.group.size} -> {fact.want} channels")
+        said = about_size(fact, f"{fact.group.size} -> {fact.want} channels")
+        yield replace(said, cause="repair" if fact.repaired else "fewer instructions")

@@ -2,8 +2,9 @@
 
 The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
-to bring a kernel of its own: usually a plain reference loop, sometimes none. Where no release has one, this is told
-once for each operator and reason.
+to bring a kernel of its own: usually a plain reference loop, sometimes none. It is told once for each model and reason,
+with the share of the model's work that these nodes do: multiply-accumulates, and for nodes without any the elements
+that they go over. From 5 % on it is a warning, below a note. Nodes that cost nothing are not told of.
 
 **What to do.** Use a release that has the kernel (the message names the first), or another form of the
 operator.
@@ -11,21 +12,22 @@ operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.rules import fully_connected_per_channel
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
-from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.checks.subject import ModelSubject, Subject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
-from onnxlint_cmsis.lower.verdict import QUANTIZATION, Cause
+from onnxlint_cmsis.lower.verdict import Cause, Decision
+from onnxlint_cmsis.lower.work import percent, total
 from onnxlint_cmsis.types import Level, Statement
 
-SHOWN = 3
-"""How many nodes the message names."""
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+
+ENOUGH = 0.05
+"""Share of a model's work from which on a reason is a warning."""
 
 RULE = Rule(
     code="CNN190",
@@ -35,77 +37,111 @@ RULE = Rule(
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8, 8] x) => (float[N, C, D, H, W] y) <float[4, 4, 1, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
     good=Example("""
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+    y = Conv(x, w)
 }
 """),
+    kinds=(
+        Cause.NO_FUNCTION.value,
+        Cause.RANK.value,
+        Cause.ATTRIBUTE.value,
+        Cause.AXIS.value,
+        Cause.BROADCAST.value,
+        Cause.OPERAND_CONSTANT.value,
+        Cause.OPERAND_COMPUTED.value,
+    ),
 )
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each layer whose entry point the release lacks, then those on nodes of no release."""
-    return chain(_missing(subject), _foreign(subject))
+    """Yield one statement for each node and target without a kernel; those of one reason are weighed together."""
+    for reason, members in _by_reason(subject).items():
+        weight = _weighed(subject.model, [member.record for member in members])
+        for member in members:
+            if subject.model.work[member.record.node.index].operations != 0:
+                yield _statement(subject.model.graph.path, member, reason, weight)
 
 
-def _missing(subject: ModelSubject) -> Iterator[Statement]:
-    """Layers whose entry point the release lacks, or has without what they need; groups are told as wrong results."""
+class _Missing(NamedTuple):
+    """A node without a kernel."""
+
+    record: LoweredLayer
+    """The node."""
+    decision: Decision
+    """Why."""
+    layer: Subject | None
+    """The layer on the target that the reason is about; None where it holds for every target."""
+
+
+def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
+    """Nodes without a kernel: on every target, and those whose function a target's release lacks."""
+    found = [
+        _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
+        for record in subject.lowered.beside
+    ]
+    told = [each for each in (*found, *_lacking(subject)) if each.decision.cause in RULE.kinds]
+    groups: dict[str, list[_Missing]] = {}
+    for each in told:
+        groups.setdefault(each.decision.reason, []).append(each)
+    return groups
+
+
+def _lacking(subject: ModelSubject) -> Iterator[_Missing]:
+    """Layers whose entry point the release lacks, or has without what they need."""
     records = {record.node.index: record for record in subject.lowered.records}
     for layer in subject.layers():
-        refusal = on_release(records[layer.layer.node.index], layer.route, layer.target.release)
-        told = fully_connected_per_channel.concerns(layer) or (refusal and refusal.cause is Cause.GROUPS)
-        if refusal and not told:
-            said = layer.say(f"no kernel: {refusal.reason}.")
-            level = Level.WARNING if refusal.cause in QUANTIZATION else Level.NOTE
-            facts = {**said.properties, "verdict": refusal.verdict.value, "cause": refusal.cause.value}
-            yield replace(said, level=level, sources=layer.entry_sources(), properties=facts)
+        record = records[layer.layer.node.index]
+        refusal = on_release(record, layer.route, layer.target.release)
+        if refusal:
+            yield _Missing(record, refusal, layer)
 
 
-def _foreign(subject: ModelSubject) -> Iterator[Statement]:
-    """One statement per operator and reason, at its first node; it holds for every target."""
-    groups: dict[tuple[str, str, str], list[LoweredLayer]] = {}
-    for record in subject.lowered.beside:
-        groups.setdefault((record.node.domain, record.node.op_type, record.reason), []).append(record)
-    for same in groups.values():
-        yield _statement(subject.model.graph.path, same)
+class _Weight(NamedTuple):
+    """How much of a model's work nodes do."""
+
+    level: Level
+    """Level of what is said of them."""
+    text: str
+    """Their share, as a sentence; empty where it is unknown."""
+    share: float | None
+    """Part of 1; None where it is unknown."""
 
 
-def _statement(path: str, records: list[LoweredLayer]) -> Statement:
-    """What nodes of one operator and reason have in common; a warning where they multiply by weights."""
-    first = records[0]
-    facts: dict[str, str | int | float | bool] = {"verdict": first.verdict.value}
-    if first.cause:
-        facts["cause"] = first.cause.value
+def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
+    nodes = {record.node.index: record for record in records}
+    mine = total(model.work[index].operations for index in nodes)
+    every = total(work.operations for work in model.work.values())
+    if mine is None or not every:
+        weighted = any(record.weighted for record in nodes.values())
+        return _Weight(Level.WARNING if weighted else Level.NOTE, "", None)
+    share = mine / every
+    macs = total(model.work[index].macs for index in nodes)
+    unit = "multiply-accumulates" if macs else "elements gone over"
+    who = "It does" if len(nodes) == 1 else "Nodes of this reason do"
+    text = f" {who} {percent(share)} of the model's work ({mine:,} {unit})."
+    return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, round(share, 4))
+
+
+def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> Statement:
+    node, layer = missing.record.node, missing.layer
+    facts: dict[str, str | int | float | bool] = {
+        "verdict": missing.decision.verdict.value,
+        "cause": missing.decision.cause.value,
+    }
+    if weight.share is not None:
+        facts["share"] = weight.share
+    operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
     return Statement(
-        f"{_operator(first.node)} {_named([each.node for each in records])}: no kernel: {first.reason}.",
-        node_location(path, first.node),
-        level=Level.WARNING if any(each.weighted for each in records) else Level.NOTE,
+        f"{operator} '{node.label}': no kernel: {reason}.{weight.text}",
+        node_location(path, node),
+        targets=(layer.target.label,) if layer else (),
+        sources=layer.entry_sources() if layer else (),
+        level=weight.level,
         properties=facts,
+        cause=reason,
     )
-
-
-def _operator(node: Node) -> str:
-    return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-
-
-def _named(nodes: list[Node]) -> str:
-    """`'n0', 'n2', 'n4', ... (5 nodes)`."""
-    count = len(nodes)
-    named = ", ".join(f"'{node.label}'" for node in nodes[:SHOWN]) + (", ..." if count > SHOWN else "")
-    return named + (f" ({count} nodes)" if count > 1 else "")

@@ -22,7 +22,7 @@ from onnxlint_cmsis.types import Level
 RULE = Rule(
     code="CNN121",
     name="transpose-conv-reversed",
-    level=Level.WARNING,
+    level=Level.NOTE,
     scope=RuleScope.LAYER,
     summary="A transpose convolution misses the reversed-convolution route.",
     docs=__doc__,

@@ -15,6 +15,7 @@ from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level, Location, Statement
 
 SHOWN = 3
@@ -40,6 +41,7 @@ g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
 """,
         options="--input-shape x=1,4,8,8",
     ),
+    kinds=(Cause.SHAPE.value,),
 )
 
 

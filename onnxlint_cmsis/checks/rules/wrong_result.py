@@ -14,6 +14,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.hazard_check import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
 RULE = Rule(
@@ -33,7 +34,7 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     y = Conv(x, w)
 }
 """),
-    kinds=("wrong-result",),
+    kinds=("wrong-result", Cause.GROUPS.value),
     action=REPAIR,
 )
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 CONTEXT = "==> Context:"
 """What the checker puts between its message and the way to the place."""
 NODE = re.compile(r"Bad node spec for node\. Name: (.*?) OpType: ")
+UNKNOWN = re.compile(r"No Op registered for (\S+)|No opset import for domain")
+"""What the checker says of an operator of a vendor."""
 MAX_TEXT = 300
 """Characters of a message that are kept; a node's whole text may follow them."""
 
@@ -29,6 +31,9 @@ def checker_problem(model: bytes) -> Problem | None:
         message = " ".join(text.split()) or type(error).__name__
         if len(message) > MAX_TEXT:
             message = f"{message[:MAX_TEXT]} ..."
+        if UNKNOWN.search(message):
+            text = f"the model has operators that the onnx package does not know ({message})"
+            return Problem("invalid", text, vendor=True)
         nodes = NODE.findall(context)
         return Problem("invalid", f"onnx.checker: {message}", nodes[-1] if nodes else "")
     return None

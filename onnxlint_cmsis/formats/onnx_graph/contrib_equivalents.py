@@ -11,6 +11,20 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.curve_operators import CAST, IDENTITY
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.normalization_operators import LAYER_NORMALIZATION
+from onnxlint_cmsis.operators.pact_operators import REQUANT_SHIFT
+from onnxlint_cmsis.operators.pairwise_operators import ADD, WHERE
+from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
+from onnxlint_cmsis.operators.product_operators import MATMUL
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.reduction_operators import REDUCE_MEAN
+from onnxlint_cmsis.operators.registry import operator_named
+from onnxlint_cmsis.operators.roles import Form, Roles, Sums
+from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
+from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
@@ -20,46 +34,20 @@ FLOAT, INT32 = 1, 6
 
 Simple = tuple[str, tuple[int, ...], tuple[str, ...], int]
 """Standard operator, which inputs it takes, which attributes it keeps, element type to cast to (0 for its own)."""
-SAME: Simple = ("Identity", (0,), (), 0)
+SAME: Simple = (IDENTITY.name, (0,), (), 0)
 """Shape and type of the first input."""
-CONV_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-POOL_ATTRIBUTES = ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides")
 
-SIMPLE: dict[tuple[str, str], Simple] = {
-    (MICROSOFT, "QLinearAdd"): ("Add", (0, 3), (), 0),
-    (MICROSOFT, "QLinearMul"): ("Mul", (0, 3), (), 0),
-    (MICROSOFT, "QLinearWhere"): ("Where", (0, 1, 4), (), 0),
-    (MICROSOFT, "QLinearSigmoid"): SAME,
-    (MICROSOFT, "QLinearSoftmax"): SAME,
-    (MICROSOFT, "QLinearLeakyRelu"): SAME,
-    (MICROSOFT, "FusedConv"): ("Conv", (0, 1, 2), CONV_ATTRIBUTES, 0),
-    (MICROSOFT, "FusedGemm"): ("Gemm", (0, 1, 2), ("transA", "transB"), 0),
-    (MICROSOFT, "Gelu"): SAME,
-    (MICROSOFT, "QuickGelu"): SAME,
-    (MICROSOFT, "FastGelu"): SAME,
-    (MICROSOFT, "BiasGelu"): ("Add", (0, 1), (), 0),
-    (MICROSOFT, "DynamicQuantizeMatMul"): ("MatMul", (0, 1), (), 0),
-    (MICROSOFT, "MatMulIntegerToFloat"): ("MatMul", (0, 1), (), FLOAT),
-    (MICROSOFT, "MatMulInteger16"): ("MatMul", (0, 1), (), INT32),
-    (MICROSOFT, "QuantizeLinear"): ("QuantizeLinear", (0, 1, 2), ("axis",), 0),
-    (MICROSOFT, "DequantizeLinear"): ("DequantizeLinear", (0, 1, 2), ("axis",), 0),
-    (PACT, "RequantShift"): SAME,
-    (PACT, "iGELU"): SAME,
-    (PACT, "iSoftmax"): SAME,
-    (PACT, "iLayerNorm"): SAME,
-    (PACT, "IntegerDiv"): SAME,
-    ("", "RequantShift"): SAME,
-    ("", "iGELU"): SAME,
-    ("", "iSoftmax"): SAME,
-    ("", "iLayerNorm"): SAME,
-    ("", "IntegerDiv"): SAME,
-    ("", "LayerNormalization"): SAME,
+UNREGISTERED: dict[tuple[str, str], Simple] = {
+    (MICROSOFT, "QLinearWhere"): (WHERE.name, (0, 1, 4), (), 0),
+    (MICROSOFT, "MatMulInteger16"): (MATMUL.name, (0, 1), (), INT32),
+    **{(domain, name): SAME for domain in ("", PACT) for name in ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")},
+    ("", LAYER_NORMALIZATION.name): SAME,
     ("", "SimplifiedLayerNormalization"): SAME,
     ("", "ImageScaler"): SAME,
     ("", "ParametricSoftplus"): SAME,
     ("", "ScaledTanh"): SAME,
 }
-"""Domain and operator to its surrogate; the default domain counts only where ONNX has no such operator."""
+"""Operators without a record that is an alias; the default domain counts only where ONNX has no such operator."""
 
 Rank = Callable[[str], "int | None"]
 """Rank of a tensor by its name, None where it is not known (yet)."""
@@ -86,26 +74,67 @@ def standardise(model: ModelProto, graphs: list[GraphProto], rank: Rank) -> bool
 
 def _surrogate(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | None:
     """Nodes of the default domain with the same outputs, or None where the node stays as it is."""
-    domain = domain_of(node.domain)
-    key = (domain, node.op_type)
-    if key not in SIMPLE and key not in SPECIAL:
+    key = domain_of(node.domain), node.op_type
+    operator = operator_named(*key)
+    if not _is_replaced(node, key, operator):
         return None
-    if not domain:
+    if key in MEANS:
+        return _mean(node, opset)
+    if operator.root in POOLS:
+        return _channels_last(node, operator.root, rank)
+    if operator.roles.form is Form.MATMUL and any(_attribute(node, name) for name in TURNS):
+        return _turned_matmul(node)
+    simple = UNREGISTERED.get(key) or _alias(node, operator, opset)
+    return None if simple is None else _nodes(node, *simple)
+
+
+def _is_replaced(node: NodeProto, key: tuple[str, str], operator: Operator) -> bool:
+    """Whether inference does not know a node's operator, or not safely, and another one stands for it."""
+    if operator.of is None and key not in UNREGISTERED and key not in MEANS and operator is not REQUANT_SHIFT:
+        return False
+    if not key[0]:
         from onnx import defs
 
         if defs.has(node.op_type) and not _unguarded_axis(node):
-            return None
-    if subgraphs(node) or not node.output:
+            return False
+    return not subgraphs(node) and bool(node.output)
+
+
+def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
+    """What an alias stands for, with the inputs that have the roles of its inputs."""
+    roles, root = operator.roles, operator.root
+    if _attribute(node, "channels_last"):
         return None
-    if key in SPECIAL:
-        return SPECIAL[key](node, opset, rank)
-    op_type, inputs, attributes, cast = SIMPLE[key]
-    return _nodes(node, op_type, inputs, attributes, cast)
+    if operator.axes is unary or operator.elements is Elements.REQUANTIZED:
+        return SAME
+    if roles is root.roles or roles.step:
+        places = range(len(node.input)) if roles is root.roles else range(roles.data[0], len(node.input), roles.step)
+        return root.name, tuple(places), _attributes(root, opset), 0
+    if roles.form is not None:
+        bias = (roles.bias,) if root.roles.bias >= 0 and roles.sums is Sums.FLOAT else ()
+        return root.name, (roles.data[0], roles.weights[0], *bias), _attributes(root, opset), _elem_type(node, roles)
+    if len(roles.data) > 1:
+        return (root if len(root.roles.data) > 1 else ADD).name, roles.data, (), 0
+    return SAME
+
+
+def _elem_type(node: NodeProto, roles: Roles) -> int:
+    """Type of a layer that is real where its integers are scaled and not quantized again; 0 for that of its input."""
+    made = next((each for each in roles.quantized if each.value < 0), None)
+    quantized = made is not None and len(node.input) > made.scale and bool(node.input[made.scale])
+    return FLOAT if roles.quantized and not quantized else 0
+
+
+def _attributes(operator: Operator, opset: int) -> tuple[str, ...]:
+    """Attributes that an operator set knows of a standard operator."""
+    from onnx import defs
+
+    return tuple(defs.get_schema(operator.name, opset, "").attributes) if defs.has(operator.name, opset, "") else ()
 
 
 def _unguarded_axis(node: NodeProto) -> bool:
     """Whether this is a LayerNormalization that onnx 1.23 may crash on: it uses any axis without a look at the rank."""
-    return node.op_type == "LayerNormalization" and _attribute(node, "axis", -1) != -1
+    return node.op_type == LAYER_NORMALIZATION.name and _attribute(node, "axis", -1) != -1
 
 
 def _nodes(node: NodeProto, op_type: str, inputs: tuple[int, ...], keep: tuple[str, ...], cast: int) -> list[NodeProto]:
@@ -119,7 +148,7 @@ def _nodes(node: NodeProto, op_type: str, inputs: tuple[int, ...], keep: tuple[s
     if not cast:
         return [new]
     new.output[0] = f"{output}\x01uncast"
-    return [new, helper.make_node("Cast", [new.output[0]], [output], to=cast)]
+    return [new, helper.make_node(CAST.name, [new.output[0]], [output], to=cast)]
 
 
 def _attribute(node: NodeProto, name: str, default: int = 0) -> int:
@@ -131,78 +160,58 @@ def _ints(node: NodeProto, name: str) -> list[int]:
     return next((list(a.ints) or ([a.i] if a.HasField("i") else []) for a in node.attribute if a.name == name), [])
 
 
-def _concat(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto]:
-    """QLinearConcat(y_scale, y_zero_point, then x, scale, zero_point for each)."""
-    return _nodes(node, "Concat", tuple(range(2, len(node.input), 3)), ("axis",), 0)
-
-
-def _gemm(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto]:
-    """QGemm(a, a_scale, a_zp, b, b_scale, b_zp, c, y_scale, y_zp): float without y_scale."""
-    quantized = len(node.input) > 7 and bool(node.input[7])
-    return _nodes(node, "Gemm", (0, 3), ("transA", "transB"), 0 if quantized else FLOAT)
-
-
-def _matmul(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto] | None:
-    """FusedMatMul: MatMul after transposing the last two axes of an input."""
+def _turned_matmul(node: NodeProto) -> list[NodeProto] | None:
+    """A matrix product after transposing the last two axes of an input."""
     from onnx import helper
 
     if _attribute(node, "transBatchA") or _attribute(node, "transBatchB"):
         return None
     first, second = _attribute(node, "transA"), _attribute(node, "transB")
-    if not first and not second:
-        return _nodes(node, "MatMul", (0, 1), (), 0)
     equation = f"...{'ji' if first else 'ij'},...{'kj' if second else 'jk'}->...ik"
     return [helper.make_node("Einsum", list(node.input[:2]), [node.output[0]], equation=equation)]
 
 
-def _channels_last(node: NodeProto, op_type: str, keep: tuple[str, ...], axes: int | None) -> list[NodeProto] | None:
+def _channels_last(node: NodeProto, pool: Operator, rank: Rank) -> list[NodeProto] | None:
     """A pooling node, between two Transposes where its channels are last; None until the rank is known."""
     from onnx import helper
 
+    keep = POOLS[pool]
     if not _attribute(node, "channels_last"):
-        return _nodes(node, op_type, (0,), keep, 0)
+        return _nodes(node, pool.name, (0,), keep, 0)
+    axes = len(_ints(node, "kernel_shape")) + 2 if keep else rank(node.input[0])
     if axes is None or axes < 2:
         return None
     output = node.output[0]
-    before = helper.make_node(
-        "Transpose", [node.input[0]], [f"{output}\x01in"], perm=[0, axes - 1, *range(1, axes - 1)]
-    )
-    pool = helper.make_node(op_type, [f"{output}\x01in"], [f"{output}\x01out"])
-    pool.attribute.extend(a for a in node.attribute if a.name in keep)
-    return [before, pool, helper.make_node("Transpose", [f"{output}\x01out"], [output], perm=[0, *range(2, axes), 1])]
+    before, after = [0, axes - 1, *range(1, axes - 1)], [0, *range(2, axes), 1]
+    inner = helper.make_node(pool.name, [f"{output}\x01in"], [f"{output}\x01out"])
+    inner.attribute.extend(a for a in node.attribute if a.name in keep)
+    return [
+        helper.make_node(TRANSPOSE.name, [node.input[0]], [f"{output}\x01in"], perm=before),
+        inner,
+        helper.make_node(TRANSPOSE.name, [f"{output}\x01out"], [output], perm=after),
+    ]
 
 
-def _average_pool(node: NodeProto, _opset: int, _rank: Rank) -> list[NodeProto] | None:
-    """QLinearAveragePool, channels first or last."""
-    return _channels_last(node, "AveragePool", POOL_ATTRIBUTES, len(_ints(node, "kernel_shape")) + 2)
-
-
-def _global_average_pool(node: NodeProto, _opset: int, rank: Rank) -> list[NodeProto] | None:
-    """QLinearGlobalAveragePool, channels first or last."""
-    return _channels_last(node, "GlobalAveragePool", (), rank(node.input[0]))
-
-
-def _mean(node: NodeProto, opset: int, _rank: Rank) -> list[NodeProto] | None:
+def _mean(node: NodeProto, opset: int) -> list[NodeProto] | None:
     """A mean over the axes of an attribute, which may be a single int."""
     from onnx import helper
 
     axes, keepdims, output = _ints(node, "axes"), _attribute(node, "keepdims", 1), node.output[0]
     if opset < 18:
-        return [helper.make_node("ReduceMean", [node.input[0]], [output], keepdims=keepdims, axes=axes or None)]
+        return [helper.make_node(REDUCE_MEAN.name, [node.input[0]], [output], keepdims=keepdims, axes=axes or None)]
     if not axes:
-        return [helper.make_node("ReduceMean", [node.input[0]], [output], keepdims=keepdims)]
-    constant = helper.make_node("Constant", [], [f"{output}\x01axes"], value_ints=axes)
-    return [constant, helper.make_node("ReduceMean", [node.input[0], f"{output}\x01axes"], [output], keepdims=keepdims)]
+        return [helper.make_node(REDUCE_MEAN.name, [node.input[0]], [output], keepdims=keepdims)]
+    inputs = [node.input[0], f"{output}\x01axes"]
+    constant = helper.make_node(CONSTANT.name, [], inputs[1:], value_ints=axes)
+    return [constant, helper.make_node(REDUCE_MEAN.name, inputs, [output], keepdims=keepdims)]
 
 
-SPECIAL: dict[tuple[str, str], Callable[[NodeProto, int, Rank], list[NodeProto] | None]] = {
-    (MICROSOFT, "QLinearConcat"): _concat,
-    (MICROSOFT, "QGemm"): _gemm,
-    (MICROSOFT, "FusedMatMul"): _matmul,
-    (MICROSOFT, "QLinearAveragePool"): _average_pool,
-    (MICROSOFT, "QLinearGlobalAveragePool"): _global_average_pool,
-    (MICROSOFT, "QLinearReduceMean"): _mean,
-    (PACT, "IntegerMean"): _mean,
-    ("", "IntegerMean"): _mean,
+MEANS = ((MICROSOFT, "QLinearReduceMean"), (PACT, "IntegerMean"), ("", "IntegerMean"))
+"""Operators that are a mean over axes."""
+POOLS: dict[Operator, tuple[str, ...]] = {
+    AVERAGE_POOL: ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"),
+    GLOBAL_AVERAGE_POOL: (),
 }
-"""Operators whose surrogate depends on their attributes."""
+"""Pooling whose aliases may have channels last, with the attributes that its shape depends on."""
+TURNS = ("transA", "transB", "transBatchA", "transBatchB")
+"""Attributes by which a matrix product transposes its factors first."""

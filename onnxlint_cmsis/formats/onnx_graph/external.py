@@ -21,12 +21,21 @@ class ExternalError(Exception):
     """External data that are refused or missing."""
 
 
+class LinkError(ExternalError):
+    """External data behind a symbolic link, which is said once for all tensors behind it."""
+
+
 def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> External:
     """Where a tensor's external values are; a Problem and no location where they cannot or must not be read."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     try:
         place = External(entries.get("location", ""), _number(entries, "offset", 0), _number(entries, "length", -1))
         _check(place, tensor, model_path)
+    except LinkError as error:
+        problem = Problem("external", f"external data {error}")
+        if problem not in problems:
+            problems.append(problem)
+        return External("", 0, 0)
     except ExternalError as error:
         problems.append(Problem("external", f"tensor `{tensor.name}`: external data {error}"))
         return External("", 0, 0)
@@ -100,7 +109,7 @@ def _resolve(name: str, model_path: str) -> Path:
     path = folder / name
     try:
         if path.is_symlink() or path.resolve() != folder.resolve() / name:
-            raise ExternalError(f"have the path {name!r}, which is a symbolic link; links are not followed")
+            raise LinkError(f"have the path {name!r}, which is a symbolic link; links are not followed")
     except (OSError, RuntimeError, ValueError) as error:
         raise ExternalError(f"have the path {name!r}, which cannot be read: {error}") from None
     return path

@@ -93,6 +93,7 @@ class Flattener:
             {p.key: p.value for p in document.model.metadata_props},
             self.node_metadata,
             self.expanded,
+            producer=document.model.producer_name,
         )
 
     def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:

@@ -1,0 +1,142 @@
+"""What the rules of quantization share: nodes that CMSIS-NN does not compute for one reason are told of together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.work import percent, total
+from onnxlint_cmsis.types import Level, Statement
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.graph.model import Graph, Node
+
+ELEMENT = 20
+"""Multiply-accumulates that an element counts as in plain code.
+
+Measured on Cortex-M4: 322,640 instructions for the 8,000 elements of an average pool of two scales in plain C, against
+about two for a multiply-accumulate.
+"""
+ENOUGH = 0.01
+"""Share of a model's work from which on what is not computed by CMSIS-NN is a warning."""
+
+
+class Offence(NamedTuple):
+    """Nodes that no function of CMSIS-NN computes for one reason."""
+
+    decision: Decision
+    """Who computes them instead, and why."""
+    records: tuple[LoweredLayer, ...]
+    """The nodes, in file order."""
+    targets: tuple[str, ...] = ()
+    """Labels of the targets whose release decides it; empty where the model's own facts do."""
+
+
+Remedy = Callable[["Graph", Sequence[LoweredLayer]], str]
+"""What to change about the quantization of some nodes, as sentences."""
+
+
+class QuantizationCheck(NamedTuple):
+    """The nodes that are not computed for some causes."""
+
+    causes: tuple[str, ...]
+    """Causes it reports, as its rule claims them."""
+    remedy: Remedy
+    """What it says to do."""
+    always_warn: bool = False
+    """Whether plain code is worth a warning whatever its share of the work."""
+
+    def __call__(self, subject: ModelSubject) -> Iterator[Statement]:
+        """Yield one statement for each node; those of one reason have one level, and the first says what mends all."""
+        for offence in offences(subject, self.causes):
+            level = Level.WARNING if self.always_warn else None
+            yield from statements(subject, offence, self.remedy, level)
+
+
+def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
+    """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
+    groups: dict[tuple[Verdict, str], list[LoweredLayer]] = {}
+    for record in subject.lowered.beside:
+        if record.cause in causes:
+            groups.setdefault((record.verdict, record.reason), []).append(record)
+    for same in groups.values():
+        first = same[0]
+        yield Offence(Decision(first.verdict, first.cause or Cause.NO_FUNCTION, first.reason, first.code), tuple(same))
+    yield from _of_releases(subject, causes)
+
+
+def _of_releases(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
+    records = {record.node.index: record for record in subject.lowered.records}
+    groups: dict[Decision, dict[int, LoweredLayer]] = {}
+    targets: dict[Decision, dict[str, None]] = {}
+    for layer in subject.layers():
+        record = records[layer.layer.node.index]
+        refusal = on_release(record, layer.route, layer.target.release)
+        if refusal and refusal.cause in causes:
+            groups.setdefault(refusal, {})[record.node.index] = record
+            targets.setdefault(refusal, {})[layer.target.label] = None
+    for decision, found in groups.items():
+        yield Offence(decision, tuple(found.values()), tuple(targets[decision]))
+
+
+def statements(
+    subject: ModelSubject, offence: Offence, remedy: Remedy, level: Level | None = None
+) -> Iterator[Statement]:
+    """What is said of nodes with one reason; plain code is milder than what cannot run, by its share of the work."""
+    graph, decision, records = subject.model.graph, offence.decision, offence.records
+    level = level or _level(subject.model, offence)
+    share = share_of_macs(subject.model, records)
+    facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
+    if share:
+        facts["share"] = round(share, 4)
+    for place, record in enumerate(records):
+        mending = remedy(graph, records if place == 0 else [record])
+        text = f"{described(record.node)}: {decision.reason}. {_instead(offence, share)} {mending}"
+        where = node_location(graph.path, record.node)
+        yield Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
+
+
+def described(node: Node) -> str:
+    """`Conv 'n0'`, with the domain in front where it is not the default one."""
+    operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+    return f"{operator} '{node.label}'"
+
+
+def share_of_macs(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> float:
+    """Part of the model's multiply-accumulates, 0 where a size is unknown."""
+    mine = total(model.work[record.node.index].macs for record in records)
+    every = total(work.macs for work in model.work.values())
+    return mine / every if mine and every else 0.0
+
+
+def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
+    """Whether nodes in plain code are worth a warning; weights are, where a size is unknown."""
+    efforts = {index: work.macs or _times(work.operations) for index, work in model.work.items()}
+    mine, every = total(efforts[record.node.index] for record in records), total(efforts.values())
+    if mine is None or not every:
+        return any(record.weighted for record in records)
+    return mine / every >= ENOUGH
+
+
+def _times(elements: int | None) -> int | None:
+    return None if elements is None else ELEMENT * elements
+
+
+def _instead(offence: Offence, share: float) -> str:
+    """Who computes them, and how much of the model's work they are where they multiply by weights."""
+    refused = offence.decision.verdict is Verdict.REFUSED
+    who = "No function of CMSIS-NN computes" if refused else "Plain code computes"
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    count = len(offence.records)
+    return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
+
+
+def _level(model: ModelAnalysis, offence: Offence) -> Level:
+    if offence.decision.verdict is Verdict.REFUSED and any(each.weighted for each in offence.records):
+        return Level.ERROR
+    return Level.WARNING if is_much(model, offence.records) else Level.NOTE

@@ -1,0 +1,37 @@
+"""Which program quantized a model, and how its advice is put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.quantization import AffineQuantization
+
+ONNX_RUNTIME = "onnx.quantize"
+"""`producer_name` that `onnxruntime.quantization` writes (quant_utils.py)."""
+_ENDINGS = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_DequantizeLinear_Output", "_quantized", "_dequantized")
+"""What ONNX Runtime's quantizer puts behind the name of a tensor of the float model."""
+
+
+def advice(graph: Graph, wanted: str, option: str = "") -> str:
+    """What to change: the property, and the option of ONNX Runtime's quantizer where that wrote the model."""
+    if graph.producer != ONNX_RUNTIME or not option:
+        return f"{wanted}."
+    return f"{wanted}: with ONNX Runtime's quantizer, {option}."
+
+
+def float_name(tensor: str) -> str:
+    """Name that a tensor of a quantized model had in the float model, which options refer to."""
+    for ending in _ENDINGS:
+        tensor = tensor.removesuffix(ending)
+    return tensor
+
+
+def overrides(wanted: Mapping[str, AffineQuantization]) -> str:
+    """Option that gives tensors of the float model a scale and zero-point each."""
+    entries = [
+        f'"{float_name(tensor)}": [{{"scale": np.array({numbers.scale:.9g}, np.float32), '
+        f'"zero_point": np.array({(numbers.zero_points or (0,))[0]}, np.{numbers.elem_type})}}]'
+        for tensor, numbers in wanted.items()
+    ]
+    return f'extra_options={{"TensorQuantOverrides": {{{", ".join(entries)}}}}}'

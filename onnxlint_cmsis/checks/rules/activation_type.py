@@ -1,0 +1,55 @@
+"""Activations are of a type that CMSIS-NN does not take.
+
+CMSIS-NN computes with int8 or int16 activations, the same for what a function reads and what it gives out. uint16,
+int4 and int32, or int8 in and int16 out, fit no function that the linter follows.
+
+**What to do.** Quantize all activations as int8, or all as int16 with zero-point 0. With ONNX Runtime's quantizer
+(tried with 1.31.1): `activation_type=QuantType.QInt8`, or `activation_type=QuantType.QInt16` with
+`extra_options={"ActivationSymmetric": True}`, and no `TensorQuantOverrides` with another `quant_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level
+
+_MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+g (TYPE[1, 4, 8, 8] x) => (TYPE[1, 4, 8, 8] y)
+<float s = {0.1}, TYPE z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN506",
+    name="activation-type",
+    level=Level.ERROR,
+    scope=RuleScope.MODEL,
+    summary="Activations are of a type that CMSIS-NN does not take.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("TYPE", "uint16")),
+    good=Example(_MODEL.replace("TYPE", "int16")),
+    kinds=(Cause.ACTIVATION_TYPE.value,),
+)
+
+
+def _remedy(graph: Graph, _records: Sequence[LoweredLayer]) -> str:
+    option = (
+        'activation_type=QuantType.QInt8, or QuantType.QInt16 with extra_options={"ActivationSymmetric": True}, and no '
+        "other quant_type in TensorQuantOverrides"
+    )
+    return advice(graph, "Quantize all activations as int8, or all as int16 with zero-point 0", option)
+
+
+run = QuantizationCheck(RULE.kinds, _remedy)

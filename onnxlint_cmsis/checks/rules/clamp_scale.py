@@ -1,0 +1,60 @@
+"""A clamp stands behind a change of scale.
+
+Relu and Clip cost nothing where the function in front clamps along: it does where the clamp's result has the scale
+that the function writes. Where a QuantizeLinear of another scale stands between, and where the function in front has
+no clamp, the clamp runs alone. arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point.
+
+**What to do.** Give the tensor in front the scale and zero-point of the clamp's result: what the clamp cuts off is
+cut off there. With ONNX Runtime's quantizer (tried with 1.31.1): `ActivationSymmetric` off, so that it takes Relu
+into the layer in front, or `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32),
+"zero_point": np.array(..., np.int8)}]}}`, with the tensor's name in the float model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer import advice, overrides
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, float t = {SCALE}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, t, z)
+    e = DequantizeLinear(d, t, z)
+    f = Relu(e)
+    y = QuantizeLinear(f, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN511",
+    name="clamp-scale",
+    level=Level.WARNING,
+    scope=RuleScope.MODEL,
+    summary="A clamp stands behind a change of scale.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("SCALE", "0.2")),
+    good=Example(_MODEL.replace("SCALE", "0.1")),
+    kinds=(Cause.CLAMP_SCALE.value,),
+)
+
+
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    wanted = {
+        each.node.inputs[0]: each.output for each in records if each.output is not None and each.code == "requantize"
+    }
+    if not wanted:
+        return "Leave the clamp out, or let its result have a QuantizeLinear of its own."
+    return advice(graph, "Give the tensor in front the scale and zero-point of its result", overrides(wanted))
+
+
+run = QuantizationCheck(RULE.kinds, _remedy)

@@ -1,0 +1,69 @@
+"""Scales are known only at run time.
+
+In dynamic (or hybrid) quantization the device looks for the range of an activation in every run, and computes in float
+between the layers. CMSIS-NN's functions take their offsets, multipliers and shifts as constants, and the scale of the
+result among them, so that none of these layers runs in CMSIS-NN.
+
+**What to do.** Quantize statically, with a few hundred typical inputs. With ONNX Runtime's quantizer (tried with
+1.31.1): `quantize_static(..., calibration_data_reader)` in place of `quantize_dynamic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.quantization_check import offences, statements
+from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.float_islands import islands
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level, Statement
+
+RULE = Rule(
+    code="CNN507",
+    name="dynamic-quantization",
+    level=Level.ERROR,
+    scope=RuleScope.MODEL,
+    summary="Scales are known only at run time.",
+    docs=__doc__,
+    bad=Example("""
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float ws = {0.1}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
+    q, s, z = DynamicQuantizeLinear(x)
+    c = ConvInteger(q, w, z, wz)
+    f = Cast<to = 1>(c)
+    t = Mul(s, ws)
+    y = Mul(f, t)
+}
+"""),
+    good=Example("""
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""),
+    kinds=(Cause.DYNAMIC_QUANTIZATION.value,),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each node; the first says how many compute in float between dynamic layers."""
+    graph = subject.model.graph
+    between = sum(len(each.records) for each in islands(graph, subject.lowered) if each.dynamic)
+    said = [one for offence in offences(subject, RULE.kinds) for one in statements(subject, offence, _remedy)]
+    if said and between:
+        said[0] = replace(
+            said[0], message=f"{said[0].message} {between} more nodes compute in float between such layers."
+        )
+    yield from said
+
+
+def _remedy(graph: Graph, _records: Sequence[LoweredLayer]) -> str:
+    return advice(graph, "Quantize statically, with calibration data", "quantize_static in place of quantize_dynamic")

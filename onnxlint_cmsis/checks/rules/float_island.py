@@ -1,0 +1,95 @@
+"""Layers compute in float in a quantized model.
+
+What has no QuantizeLinear behind it, or a float tensor in front, computes in float: the device converts integers to
+numbers, computes those with the compiler's float routines (on most Cortex-M without an FPU in software), and converts
+back. A layer of int8 whose result is not quantized is one of these, since CMSIS-NN needs the scale of the result. The
+finding names where the part in float begins and ends.
+
+A part at the end of a model may be wanted: a Softmax of ten numbers costs little.
+
+**What to do.** Quantize what is between as well. With ONNX Runtime's quantizer (tried with 1.31.1): leave its nodes
+out of `nodes_to_exclude`, and their operators in `op_types_to_quantize`, which may name operators that it does not
+quantize otherwise; the operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.quantization_check import ENOUGH, described, is_much, share_of_macs
+from onnxlint_cmsis.checks.quantizer import advice, float_name
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.lower.work import percent
+from onnxlint_cmsis.types import Level, Statement
+
+SHOWN = 2
+"""How many ends a message names on each side."""
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    BETWEEN
+    f = Conv(e, b)
+    y = QuantizeLinear(f, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN513",
+    name="float-island",
+    level=Level.WARNING,
+    scope=RuleScope.MODEL,
+    summary="Layers compute in float in a quantized model.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("BETWEEN", "e = Sqrt(c)")),
+    good=Example(_MODEL.replace("BETWEEN", "d = QuantizeLinear(c, s, z)\n    e = DequantizeLinear(d, s, z)")),
+    kinds=(Cause.FLOAT.value, Cause.FLOAT_RESULT.value),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each part in float that does not follow from dynamic quantization."""
+    groups: dict[tuple[str, ...], list[FloatIsland]] = {}
+    for island in islands(subject.model.graph, subject.lowered):
+        if not island.dynamic:
+            groups.setdefault(tuple(each.node.op_type for each in island.records), []).append(island)
+    for operators, alike in groups.items():
+        nodes = [record for island in alike for record in island.records]
+        level = Level.WARNING if is_much(subject.model, nodes) else Level.NOTE
+        for island in alike:
+            yield _statement(subject, island, level, ", ".join(operators))
+
+
+def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: str) -> Statement:
+    graph, first = subject.model.graph, island.records[0].node
+    share = share_of_macs(subject.model, island.records)
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    others = len(island.records) - 1
+    who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
+    text = f"{who} {'compute' if others else 'computes'} in float{part}, {_ends(graph, island)}."
+    option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
+    return Statement(
+        f"{text} {advice(graph, 'Quantize what is between as well', option)}",
+        node_location(graph.path, first),
+        level=level,
+        properties={"nodes": len(island.records), "share": round(share, 4)},
+        cause=cause,
+    )
+
+
+def _ends(graph: Graph, island: FloatIsland) -> str:
+    begin = _listed([float_name(name) for name in island.first]) or "constants"
+    outputs = any(name in graph.outputs for name in island.last)
+    end = _listed([float_name(name) for name in island.last]) or "nothing"
+    return f"from {begin} to {end}{', which leaves the model as float' if outputs else ''}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")

@@ -1,0 +1,59 @@
+"""Softmax's result has another scale or zero-point than CMSIS-NN gives it.
+
+arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of
+scale 1/32768 and zero-point 0. It has no argument for either. In a model that reads them with another scale, every
+number is off: ONNX Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro
+refuses such a model at the start; a generator that knows the difference computes plain code.
+
+**What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0. With ONNX Runtime's quantizer
+(tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256,
+np.float32), "zero_point": np.array(-128, np.int8)}]}}`, with the tensor's name in the float model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer import advice, overrides
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level
+
+_MODEL = """
+g (int8[1, 16] x) => (int8[1, 16] y)
+<float s = {0.1}, int8 z = {0}, float t = {SCALE}, int8 u = {-128}> {
+    a = DequantizeLinear(x, s, z)
+    b = Softmax<axis = 1>(a)
+    y = QuantizeLinear(b, t, u)
+}
+"""
+
+RULE = Rule(
+    code="CNN509",
+    name="softmax-scale",
+    level=Level.WARNING,
+    scope=RuleScope.MODEL,
+    summary="Softmax's result has another scale or zero-point than CMSIS-NN gives it.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("SCALE", "0.00392157")),
+    good=Example(_MODEL.replace("SCALE", "0.00390625")),
+    kinds=(Cause.SOFTMAX_SCALE.value,),
+)
+
+
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    result = records[0].output
+    wide = result is not None and result.bits == 16
+    exact = AffineQuantization("int16", (1 / 32768,), (0,)) if wide else AffineQuantization("int8", (1 / 256,), (-128,))
+    if result is not None and result.elem_type == "uint8":
+        exact = AffineQuantization("uint8", (1 / 256,), (0,))
+    option = overrides({each.node.outputs[0]: exact for each in records})
+    text = "scale 1/32768 and zero-point 0" if wide else "scale 1/256 and the lowest integer as zero-point"
+    return advice(graph, f"Give its result {text}", option)
+
+
+run = QuantizationCheck(RULE.kinds, _remedy, always_warn=True)

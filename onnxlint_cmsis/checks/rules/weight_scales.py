@@ -1,0 +1,64 @@
+"""Weights have other scales than one for each output channel.
+
+CMSIS-NN's convolutions have one multiplier and shift for each output channel (`cmsis_nn_per_channel_quant_params`). A
+fully connected layer has one for all outputs, in s8 from 7.0.0 on one for each output. Scales along another axis, or
+for blocks of weights, fit neither, and no function computes them.
+
+**What to do.** Give the weights one scale, or one for each output channel: axis 0 of the weights of Conv, axis 1 of
+ConvTranspose, the last axis of MatMul. A fully connected layer of int16 activations or 4-bit weights takes one scale.
+With ONNX Runtime's quantizer (tried with 1.31.1): `per_channel=True`, which takes these axes; for MatMul the axis can
+be given by `extra_options={"QDQOpTypePerChannelSupportToAxis": {"MatMul": 1}}`; one scale for the weights of one
+layer by `extra_options={"TensorQuantOverrides": {"name of the weights": [{"quant_type": QuantType.QInt8, "symmetric":
+True}]}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer import advice, float_name
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import operands
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, float[4] ws = {0.1}, int8[4] wz = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear<axis = AXIS>(w, ws, wz)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN502",
+    name="weight-scales",
+    level=Level.ERROR,
+    scope=RuleScope.MODEL,
+    summary="Weights have other scales than one for each output channel.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("AXIS", "1")),
+    good=Example(_MODEL.replace("AXIS", "0")),
+    kinds=(Cause.WEIGHT_SCALES.value,),
+)
+
+
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    first = records[0]
+    if first.weights and first.weights.blocks:
+        return advice(graph, "Quantize the weights with one scale for each output channel", "quantize_static")
+    if first.layer and first.layer.call.entry in ("fully_connected_s16", "fully_connected_s4"):
+        weights = float_name(first.node.inputs[operands(first.node.domain, first.node.op_type).weights])
+        kind = "QInt4" if first.layer.call.entry.endswith("s4") else "QInt8"
+        option = f'"{weights}": [{{"quant_type": QuantType.{kind}, "symmetric": True}}]'
+        option = f'extra_options={{"TensorQuantOverrides": {{{option}}}}}'
+        return advice(graph, "Quantize its weights with one scale", option)
+    return advice(graph, "Quantize the weights with one scale for each output channel, or with one", "per_channel=True")
+
+
+run = QuantizationCheck(RULE.kinds, _remedy)

@@ -1,0 +1,55 @@
+"""Weights are of a type that CMSIS-NN does not take.
+
+CMSIS-NN multiplies by int8 weights, and by int4 ones of int8 activations from 5.0.0 on. Weights of 16 bits, of 4
+unsigned bits, or in float beside quantized activations fit no function.
+
+**What to do.** Quantize the weights as int8. With ONNX Runtime's quantizer (tried with 1.31.1):
+`weight_type=QuantType.QInt8`. Its operator format (`quant_format=QuantFormat.QOperator`) has no quantized ConvTranspose
+and leaves its weights in float; `quant_format=QuantFormat.QDQ` quantizes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN503",
+    name="weight-type",
+    level=Level.ERROR,
+    scope=RuleScope.MODEL,
+    summary="Weights are of a type that CMSIS-NN does not take.",
+    docs=__doc__,
+    bad=Example("""
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, float[4, 4, 1, 1] w = {1}> {
+    a = DequantizeLinear(x, s, z)
+    c = Conv(a, w)
+    y = QuantizeLinear(c, s, z)
+}
+"""),
+    good=Example("""
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""),
+    kinds=(Cause.WEIGHT_TYPE.value,),
+)
+
+
+def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    in_float = any(each.weights is None for each in records)
+    option = "quant_format=QuantFormat.QDQ" if in_float else "weight_type=QuantType.QInt8"
+    return advice(graph, "Quantize the weights as int8", option)
+
+
+run = QuantizationCheck(RULE.kinds, _remedy)

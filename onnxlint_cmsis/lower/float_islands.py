@@ -1,0 +1,100 @@
+"""Parts of a quantized model that compute in float: what hangs together by tensors that are not quantized."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.quantization import is_quantize
+from onnxlint_cmsis.lower.verdict import Cause, Verdict
+
+IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
+"""Causes of nodes that compute in float, or whose result stays float."""
+
+
+class FloatIsland(NamedTuple):
+    """Nodes that compute in float and hang together."""
+
+    records: tuple[LoweredLayer, ...]
+    """Those that have something to compute, in file order."""
+    first: tuple[str, ...]
+    """Tensors that it begins at: quantized ones, and inputs of the model."""
+    last: tuple[str, ...]
+    """Tensors that it ends at: what QuantizeLinear reads, and outputs of the model."""
+    dynamic: bool
+    """Whether a scale that is known only at run time is at one of its ends."""
+
+
+def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
+    """Each part in float, in file order."""
+    found = _Islands(graph, lowered)
+    for record in lowered.beside:
+        if record.cause in IN_FLOAT and record.node.index not in found.seen:
+            yield found.around(record.node)
+
+
+class _Islands:
+    """One walk over a graph."""
+
+    def __init__(self, graph: Graph, lowered: Lowered) -> None:
+        self._graph = graph
+        self._records = {each.node.index: each for each in lowered.records}
+        self.seen: set[int] = set()
+        """Nodes of islands that were found, by `Node.index`."""
+
+    def around(self, node: Node) -> FloatIsland:
+        """The island of one node: everything in reach that neither quantizes nor is a layer in integers."""
+        waiting, nodes = [node], [node]
+        self.seen.add(node.index)
+        first: dict[str, None] = {}
+        last: dict[str, None] = {}
+        dynamic = False
+        while waiting:
+            here = waiting.pop()
+            for tensor in here.inputs:
+                producer = self._graph.producers.get(tensor)
+                if producer is not None and self._inside(producer):
+                    self._enter(producer, waiting, nodes)
+                elif tensor and tensor not in self._graph.constants and not self._constant(producer):
+                    first[tensor] = None
+                    dynamic = dynamic or self._dynamic(producer)
+            for tensor in here.outputs:
+                for reader in self._graph.consumers.get(tensor, ()):
+                    if self._inside(reader):
+                        self._enter(reader, waiting, nodes)
+                    else:
+                        last[tensor] = None
+                        dynamic = dynamic or self._dynamic(reader)
+                if tensor in self._graph.outputs:
+                    last[tensor] = None
+        records = [self._records[each.index] for each in nodes if each.index in self._records]
+        ordered = sorted(records, key=lambda each: each.node.index)
+        return FloatIsland(tuple(ordered), tuple(first), tuple(last), dynamic)
+
+    def _enter(self, node: Node, waiting: list[Node], nodes: list[Node]) -> None:
+        if node.index not in self.seen:
+            self.seen.add(node.index)
+            waiting.append(node)
+            nodes.append(node)
+
+    def _inside(self, node: Node) -> bool:
+        """Whether a node computes on float tensors."""
+        if is_quantize(node, "QuantizeLinear") or is_quantize(node, "DequantizeLinear") or node.bodies:
+            return False
+        record = self._records.get(node.index)
+        if record is None:
+            return node.op_type not in ("DynamicQuantizeLinear", "Constant")
+        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.REFUSED)
+
+    def _dynamic(self, node: Node | None) -> bool:
+        if node is None:
+            return False
+        record = self._records.get(node.index)
+        found = record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION
+        return found or node.op_type == "DynamicQuantizeLinear"
+
+    def _constant(self, node: Node | None) -> bool:
+        """Whether a node makes a constant: quantized weights or a bias."""
+        return node is not None and all(not name or name in self._graph.constants for name in node.inputs)
