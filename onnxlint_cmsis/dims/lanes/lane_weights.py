@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS
+from onnxlint_cmsis.dims.lanes.weighted_sums import LaneWeights, Taps
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.values.scaling import parameter
 from onnxlint_cmsis.operators.values.value_view import has
@@ -20,44 +19,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Floats, Interval, Mask
     from onnxlint_cmsis.dims.lanes.lane_view import LaneView
     from onnxlint_cmsis.graph.model import Node
-
-
-class Taps(NamedTuple):
-    """Weights less their zero-point, as numbers."""
-
-    values: Floats
-    """NaN where not known."""
-    slack: Floats | None
-    """Their own rounding, of the same shape, where they are not exact."""
-
-
-class LaneWeights:
-    """Weights of one layer."""
-
-    def __init__(self, nonzero: Mask, read: Callable[[], Taps]) -> None:
-        """`read` makes the numbers, which takes a float64 for each."""
-        self.nonzero = nonzero
-        """Which may be other than 0, of the shape of the weights."""
-        self._read = read
-
-    @cached_property
-    def taps(self) -> Taps:
-        """The numbers, of the same shape."""
-        return self._read()
-
-    @cached_property
-    def touched(self) -> Mask:
-        """Where one along the last axis may be other than 0."""
-        return np.asarray(self.nonzero[..., 0] if self.nonzero.shape[-1] == 1 else self.nonzero.any(axis=-1))
-
-    def turned(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> LaneWeights:
-        """Weights in another order or under another shape."""
-
-        def read() -> Taps:
-            values, slack = self.taps
-            return Taps(function(values), None if slack is None else function(slack))
-
-        return LaneWeights(function(self.nonzero), read)
 
 
 def lane_weights(view: LaneView, node: Node, position: int, channels: int) -> LaneWeights | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,47 @@ from onnxlint_cmsis.algebra.number_types import SLACK
 from onnxlint_cmsis.algebra.spread import along
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from onnxlint_cmsis.algebra.interval import Floats, Mask
-    from onnxlint_cmsis.dims.lanes.lane_weights import LaneWeights, Taps
+
+
+class Taps(NamedTuple):
+    """Weights less their zero-point, as numbers."""
+
+    values: Floats
+    """NaN where not known."""
+    slack: Floats | None
+    """Their own rounding, of the same shape, where they are not exact."""
+
+
+class LaneWeights:
+    """Weights of one layer."""
+
+    def __init__(self, nonzero: Mask, read: Callable[[], Taps]) -> None:
+        """`read` makes the numbers, which takes a float64 for each."""
+        self.nonzero = nonzero
+        """Which may be other than 0, of the shape of the weights."""
+        self._read = read
+
+    @cached_property
+    def taps(self) -> Taps:
+        """The numbers, of the same shape."""
+        return self._read()
+
+    @cached_property
+    def touched(self) -> Mask:
+        """Where one along the last axis may be other than 0."""
+        return np.asarray(self.nonzero[..., 0] if self.nonzero.shape[-1] == 1 else self.nonzero.any(axis=-1))
+
+    def turned(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> LaneWeights:
+        """Weights in another order or under another shape."""
+
+        def read() -> Taps:
+            values, slack = self.taps
+            return Taps(function(values), None if slack is None else function(slack))
+
+        return LaneWeights(function(self.nonzero), read)
 
 
 class Weighted(NamedTuple):
