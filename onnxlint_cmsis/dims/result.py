@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, text
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, text
 from onnxlint_cmsis.algebra.variables import Lock
 from onnxlint_cmsis.types import Freedom
 
@@ -133,4 +133,4 @@ class Dimensions:
         return None if axis is None else self._class(axis)
 
     def _class(self, axis: Axis) -> DimensionClass | None:
-        return self._classes.get(axis.leaf) if axis.form is Form.LEAF else None
+        return self._classes.get(axis.leaf) if axis.form is AxisForm.LEAF else None

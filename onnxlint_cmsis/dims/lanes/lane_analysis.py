@@ -14,7 +14,7 @@ from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, along, anywhere
 from onnxlint_cmsis.algebra.variables import MAX_LANES
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.lane_demand import Demand, Masks, needed_columns
-from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, Lanes, Reader
+from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, LaneReader, Lanes
 from onnxlint_cmsis.dims.lanes.lane_values import fill_in
 from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 from onnxlint_cmsis.operators.registry import operator_of
@@ -78,7 +78,7 @@ def _in_order(graph: Graph) -> bool:
     )
 
 
-def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> Reader | None:
+def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
     """A layer that sums over channels; None where the classes do not say what its channels are."""
     node = view.graph.nodes[weighted.node]
     axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
@@ -86,7 +86,7 @@ def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: M
     if axes is None or len(axes) <= weighted.axis or axes[weighted.axis].size != count:
         return None
     read = np.zeros(count, bool) if made is None else needed_columns(weighted, made)
-    return Reader(axes[weighted.axis], read, absorbed(weighted, view))
+    return LaneReader(axes[weighted.axis], read, absorbed(weighted, view))
 
 
 class _Questions:

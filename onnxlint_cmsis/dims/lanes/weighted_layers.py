@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.dims.lanes.lane_weights import lane_weights
 from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
+from onnxlint_cmsis.graph.window_attributes import padded
 from onnxlint_cmsis.operators.roles import Form, Sums
 from onnxlint_cmsis.operators.values.value_view import has, real_attribute
 
@@ -65,7 +66,7 @@ def _convolution(node: Node, view: LaneView) -> Weighted | None:
         return None
     weights = found.turned(lambda array: array.reshape(group, rows // group, columns, -1))
     zero, real = _zero_point(view, node, 0), view.roles(node).sums is Sums.FLOAT
-    mixing, plain = group == 1 or columns > 1, not _padded(node)
+    mixing, plain = group == 1 or columns > 1, not padded(node)
     return Weighted(node.index, 0, place, 1, 1, mixing, plain, zero, weights, real)
 
 
@@ -73,11 +74,6 @@ def _channels(view: LaneView, node: Node) -> Size:
     """Channels of the data of a convolution."""
     shape = view.input_shape(node, 0)
     return None if shape is None or len(shape) < 3 else shape[1]
-
-
-def _padded(node: Node) -> bool:
-    """Whether some element of the result may see fewer taps than others."""
-    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
 
 
 def _transposed(node: Node, view: LaneView) -> Weighted | None:
@@ -90,7 +86,7 @@ def _transposed(node: Node, view: LaneView) -> Weighted | None:
     columns, rows = found.nonzero.shape[0] // group, found.nonzero.shape[1]
     weights = found.turned(lambda array: np.swapaxes(array.reshape(group, columns, rows, -1), 1, 2))
     grown = any(node.ints("output_padding")) or "output_shape" in node.attributes
-    plain = weights.nonzero.shape[3] == 1 and set(node.ints("strides")) <= {1} and not _padded(node) and not grown
+    plain = weights.nonzero.shape[3] == 1 and set(node.ints("strides")) <= {1} and not padded(node) and not grown
     mixing = group == 1 or columns > 1
     return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), weights, real=True)
 
