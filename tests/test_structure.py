@@ -222,6 +222,19 @@ def test_operators_are_named_in_their_records_and_where_they_are_lowered_alone()
     assert used >= OPERATORS_ELSEWHERE.keys()
 
 
+OPERATORS_IN_FIRMWARE = {
+    "reading/table.py": "one row for each operator that becomes a layer",
+    "reading/lookups.py": "the function of real numbers of each operator that becomes a table",
+}
+"""Files of the firmware check beside its templates that name operators, and what for."""
+
+
+def test_the_firmware_check_names_operators_in_its_tables_alone() -> None:
+    folder = ROOT / "firmware_check"
+    naming = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py") if operator_names(path)}
+    assert naming == OPERATORS_IN_FIRMWARE.keys()
+
+
 CODE = re.compile(r"CNN\d{3}")
 
 

@@ -45,5 +45,5 @@ def activations_of(node: Node) -> tuple[int, ...]:
 
 def parameters_of(node: Node, value: int) -> Quantized | None:
     """Positions of scale and zero-point of one of a node's inputs, -1 for its output; None where it carries none."""
-    places = operator_of(node).roles.quantized_of(node)
+    places = operator_of(node).roles.quantized_of(len(node.inputs))
     return next((each for each in places if each.value == value and each.scale >= 0), None)

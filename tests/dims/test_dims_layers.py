@@ -255,6 +255,23 @@ def test_qlinear_conv() -> None:
     assert len(dimensions.class_of("first_0", 1).members) == 7
 
 
+def test_qlinear_where_ties_what_it_chooses_from() -> None:
+    build = Builder()
+    data = build.input("x", 1, 3, 4, 4, elem_type=TensorProto.UINT8)
+    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+
+    def layer(data: str, columns: int, rows: int, name: str) -> str:
+        weights = build.const(build.random.integers(-5, 5, (rows, columns, 1, 1)), np.int8)
+        return build.op("QLinearConv", data, one, zero, weights, one, build.const(0, np.int8), one, zero, name=name)
+
+    first, second = layer(data, 3, 6, "first"), layer(data, 3, 6, "second")
+    condition = build.input("c", 1, 1, 4, 4, elem_type=TensorProto.BOOL)
+    where = build.op("QLinearWhere", condition, first, one, zero, second, one, zero, one, zero, domain="com.microsoft")
+    dimensions = prove(build, layer(where, 6, 2, "last"))
+    assert dimensions.class_of("first_0", 1) == dimensions.class_of("second_0", 1)
+    assert freedom(dimensions, "first_0", 1) == "COUPLED"
+
+
 def test_integer_layers() -> None:
     build = Builder()
     data = build.input("x", 1, 3, 4, 4, elem_type=TensorProto.UINT8)

@@ -191,7 +191,7 @@ def zero_points(graph: Graph) -> Iterator[Problem]:
 
 
 def _quantized(node: Node) -> tuple[Quantized, ...]:
-    return operator_of(node).roles.quantized_of(node)
+    return operator_of(node).roles.quantized_of(len(node.inputs))
 
 
 def _shape(graph: Graph, node: Node, place: int) -> Shape | None:
