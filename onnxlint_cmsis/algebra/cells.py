@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def lane_rows(axis: Axis, leaf: int) -> Rows:
     """For each index the lane of the leaf, -1 where there is none; several rows where the leaf is several factors.
 
-    `dims.axes.lanes` the other way round. Raises ValueError where a size is symbolic.
+    Raises ValueError where a size is symbolic.
     """
     if axis.size is None:
         raise ValueError("the axis has a symbolic size, so its indices are not known")

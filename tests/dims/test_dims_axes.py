@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm, lanes, leaves, placement, resized, text
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, placement, resized, text
+from support.axis_lanes import lanes
 
 
 def leaf(size: int | None, number: int) -> Axis:

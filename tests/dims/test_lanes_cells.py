@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm, lanes
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm
 from onnxlint_cmsis.algebra.cells import any_lane, indices_of, lane_rows
+from support.axis_lanes import lanes
 
 SIZES = (1, 2, 3)
 """Size of each leaf."""

@@ -33,9 +33,6 @@ _WIDTH_BY_4 = equal(OUT_W % 4, 0)
 _STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
 
 
-_BEFORE_6 = {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
-
-
 def _branch(kernel: str, when: Condition, lines: dict[str, int], until: str = "") -> Branch:
     return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, until=until))
 
