@@ -10,6 +10,8 @@ import numpy as np
 
 from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.check import TargetCheck
@@ -134,9 +136,9 @@ def _made(model: OpenedModel, check: TargetCheck) -> dict[Made, LayerVerdict]:
     found: dict[Made, LayerVerdict] = {}
     for layer in check.layers:
         producer = model.graph.producers.get(layer.tensor)
-        quantizes = producer is not None and producer.op_type == "QuantizeLinear"
+        quantizes = producer is not None and operator_of(producer).quantizes
         tensor = producer.inputs[0] if producer is not None and quantizes else layer.tensor
-        made = tensor, layer.op_type == "Transpose"
+        made = tensor, layer.op_type == TRANSPOSE.name
         key = (*made, times[made])
         found[key] = layer
         times[made] += 1

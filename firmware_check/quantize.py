@@ -13,9 +13,13 @@ import onnx
 from onnx import numpy_helper
 
 from firmware_check.errors import FirmwareError
-from firmware_check.operator_format import is_operator_format
-from firmware_check.reading.table import MOVES, OPERATORS
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from firmware_check.reading.table import OPERATORS
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
+from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
+from onnxlint_cmsis.operators.roles import Form
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
@@ -32,12 +36,11 @@ _LEFT_ALONE = ["Pad_Fusion"]
 """Optimizations of ONNX Runtime that are the linter's to decide: which Pad a convolution takes over."""
 _RANDOM_SAMPLES = 16
 _LOADING = re.compile(r"Load model from \S+ failed:\s*")
-_QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "ConvInteger", "MatMulInteger")
 
 
 def is_float(model: onnx.ModelProto) -> bool:
     """Whether nothing in the model is quantized yet."""
-    return not is_operator_format(model) and not any(node.op_type in _QUANTIZED for node in model.graph.node)
+    return not any(operator_of_proto(node).roles.quantized for node in model.graph.node)
 
 
 def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path) -> Path:
@@ -120,35 +123,38 @@ def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:
 def _dense_weights(model: onnx.ModelProto) -> list[str]:
     """Constant factors of matrix products: TensorFlow Lite gives them one scale."""
     constants = {tensor.name for tensor in model.graph.initializer}
-    products = (node for node in model.graph.node if node.op_type in ("Gemm", "MatMul"))
-    return [name for name in dict.fromkeys(node.input[1] for node in products) if name in constants]
+    products = [node for node in model.graph.node if operator_of_proto(node).roles.form in (Form.GEMM, Form.MATMUL)]
+    weights = dict.fromkeys(node.input[operator_of_proto(node).roles.weights[0]] for node in products)
+    return [name for name in weights if name in constants]
 
 
 def _like_tflite(model: onnx.ModelProto, softmax: tuple[np.generic, np.generic] = _SOFTMAX) -> None:
     """Softmax ends in this scale and zero-point; average pooling keeps the scale of its input."""
     producers = {name: node for node in model.graph.node for name in node.output}
     for node in model.graph.node:
-        if node.op_type == "Softmax":
+        operator = operator_of_proto(node)
+        if operator is SOFTMAX:
             names = [f"{node.output[0]}_tflite_scale", f"{node.output[0]}_tflite_zero_point"]
             values = [numpy_helper.from_array(np.array(v), name) for v, name in zip(softmax, names, strict=True)]
             if _set_output(model, node.output[0], names):
                 model.graph.initializer.extend(values)
-        elif node.op_type in ("AveragePool", "GlobalAveragePool"):
+        elif operator in (AVERAGE_POOL, GLOBAL_AVERAGE_POOL):
             source = producers.get(node.input[0])
-            if source is not None and source.op_type == "DequantizeLinear":
+            if source is not None and operator_of_proto(source).dequantizes:
                 _set_output(model, node.output[0], list(source.input[1:3]))
 
 
 def _set_output(model: onnx.ModelProto, tensor: str, names: list[str]) -> bool:
     """Give the pairs of Q and DQ behind a tensor another scale and zero-point, and those behind what only moves it."""
-    quantizers = [node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == tensor]
+    operators = [(node, operator_of_proto(node)) for node in model.graph.node]
+    quantizers = [node for node, operator in operators if operator.quantizes and node.input[0] == tensor]
     made = {node.output[0] for node in quantizers}
-    readers = [node for node in model.graph.node if node.op_type == "DequantizeLinear" and node.input[0] in made]
+    readers = [node for node, operator in operators if operator.dequantizes and node.input[0] in made]
     for node in (*quantizers, *readers):
         node.input[1], node.input[2] = names
     reals = {node.output[0] for node in readers}
-    for node in model.graph.node:
-        if node.op_type in MOVES and node.input[0] in reals:
+    for node, operator in operators:
+        if operator.elements in MOVES and node.input[0] in reals:
             _set_output(model, node.output[0], names)
     return bool(quantizers)
 

@@ -9,7 +9,8 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step
@@ -108,7 +109,7 @@ def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float
     found = {}
     for value in program.inputs:
         producer = graph.producers.get(value.tensor)
-        if producer is not None and producer.op_type == "QuantizeLinear" and producer.inputs[0] in graph.inputs:
+        if producer is not None and operator_of(producer).quantizes and producer.inputs[0] in graph.inputs:
             q = value.quantization
             found[producer.inputs[0]] = (q.scale * (q.lowest - q.zero_point), q.scale * (q.highest - q.zero_point))
     return found

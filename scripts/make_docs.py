@@ -11,18 +11,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from firmware_check.operator_format import ROWS  # noqa: E402
+from firmware_check.operator_format import computed  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
-from firmware_check.reading.table import MOVES, OPERATORS  # noqa: E402
+from firmware_check.reading.table import OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
+from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
+from onnxlint_cmsis.operators.registry import OPERATORS as RECORDS  # noqa: E402
+from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS  # noqa: E402
 from report_page import report_page  # noqa: E402
+from runtimes_page import runtimes_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in RULES}
 
@@ -125,8 +130,10 @@ def firmware_page() -> str:
     rows = "".join(
         f"| {', '.join(dict.fromkeys(names))} | {form} | {limits} |\n" for (form, limits), names in operators.items()
     )
-    rows += f"| {', '.join(MOVES)} | none: another way to read memory; move where a layer wants an order | |\n"
-    formats = "".join(f"| {name} | {row.op_type} |\n" for (_, name), row in ROWS.items())
+    moves = [one.name for one in RECORDS.values() if one.elements in MOVES]
+    reals = {name: computed(record) for (_, name), record in RECORDS.items()}
+    rows += f"| {', '.join(moves)} | none: another way to read memory; move where a layer wants an order | |\n"
+    formats = "".join(f"| {name} | {real.name} |\n" for name, real in reals.items() if real)
     return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
 
 
@@ -170,13 +177,22 @@ def pages() -> dict[Path, str]:
     result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
     result[docs / "firmware.md"] = firmware_page()
     result[docs / "fix-report.md"] = report_page()
+    result[docs / "runtimes.md"] = runtimes_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
 
 
 def rule_page(rule: Rule) -> str:
     """The page of one rule."""
     head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
-    return head + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+    return head + _repairs(rule) + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+
+
+def _repairs(rule: Rule) -> str:
+    """What `--fix` rewrites for the hazards that a rule reports."""
+    reported = {hazard.id for hazard in all_hazards() if hazard.kind in rule.kinds}
+    rows = [(row, sorted(row.hazards & reported)) for row in REPAIRS if row.hazards & reported]
+    lines = "".join(f"* `{'`, `'.join(names)}`: {row.what} ({row.name})\n" for row, names in rows)
+    return f"\n**What `--fix` rewrites**, beside channel counts:\n\n{lines}" if lines else ""
 
 
 def _example(title: str, example: Example) -> str:

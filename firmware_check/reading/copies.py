@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from firmware_check.reading.result import result_of
 from firmware_check.reading.views import Places, strides_of
 from firmware_check.reading.workspace import copy_step
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.resizing_operators import EXPAND
+from onnxlint_cmsis.operators.slicing_operators import SLICE
 
 if TYPE_CHECKING:
     from firmware_check.program import Value
@@ -23,7 +26,7 @@ def expanded(space: Workspace, node: Node, value: Value, shape: tuple[int, ...],
     output = space.new(value.tensor, shape, order, value.quantization)
     places = [(shape[axis], strides.get(axis, 0)) for axis in order]
     reason = "CMSIS-NN's element-wise functions take operands of one shape"
-    space.steps.append(copy_step((f"{node.label}:expand", "Expand", reason), value, output, places))
+    space.steps.append(copy_step((f"{node.label}:expand", EXPAND.name, reason), value, output, places))
     return replace(output, real=value.real)
 
 
@@ -31,7 +34,7 @@ def build_copy(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Slice, Resize and Upsample: output of the scale and range of what is copied."""
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
-    places, offset = _slice(space, node, source) if node.is_op("Slice") else (_repeated(space, node, source), 0)
+    places, offset = _slice(space, node, source) if operator_of(node) is SLICE else (_repeated(space, node, source), 0)
     result = result_of(space, record)
     output = space.new(result.tensor, space.shape(node.outputs[0]), source.order, source.quantization)
     space.keep(copy_step((node.label, node.op_type, reason), source, output, places, offset))

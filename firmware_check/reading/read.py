@@ -10,15 +10,18 @@ import onnx
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Quantization, Value
 from firmware_check.reading.stored_numbers import StoredNumbers
-from firmware_check.reading.table import BUILDS, MOVES
+from firmware_check.reading.table import BUILDS
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped, transposed
 from firmware_check.reading.workspace import Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower import Verdict, lower
 from onnxlint_cmsis.lower.plain_code import stem_of
-from onnxlint_cmsis.lower.quantization import STORED, is_quantize, of_input, of_integers, of_result
+from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
 from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 from onnxlint_cmsis.types import Isa, Target
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ def read_program(path: str, graph: Graph, library: Library) -> Program:
     """
     stored, lowered = StoredNumbers(onnx.load(path), graph), lower(graph)
     programs = [_Walk(Workspace(graph, stored, library), lowered, last).program() for last in (True, False)]
-    best = min(programs, key=lambda program: sum(step.op_type == "Transpose" for step in program.steps))
+    best = min(programs, key=lambda program: sum(step.op_type == TRANSPOSE.name for step in program.steps))
     if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
         raise FirmwareError("no layer that CMSIS-NN can run as int8 or int16" + (f" ({reasons})" if reasons else ""))
@@ -74,15 +77,15 @@ class _Walk:
 
     def _node(self, node: Node) -> None:
         record = self._records.get(node.index)
-        if node.is_op(*MOVES) and self._moves(node, record):
+        if operator_of(node).elements in MOVES and self._moves(node, record):
             self._move(node)
         elif record is not None:
             self._layer(record)
         elif node.index in self._absorbed or not node.inputs or self._space.stored.fixed(node.inputs[0]):
             return
-        elif is_quantize(node, "QuantizeLinear"):
+        elif operator_of(node).quantizes:
             self._quantize(node)
-        elif is_quantize(node, "DequantizeLinear"):
+        elif operator_of(node).dequantizes:
             self._dequantize(node)
 
     def _moves(self, node: Node, record: LoweredLayer | None) -> bool:
@@ -134,10 +137,11 @@ class _Walk:
         if name not in known:
             known[name] = self._host_value(name, on_device(of_integers(self._graph, name)))
         value = known[name]
-        if node.op_type == "Transpose":
+        elements = operator_of(node).elements
+        if elements is Elements.TRANSPOSED:
             permutation = node.ints("perm") or tuple(reversed(range(len(value.shape))))
             moved = transposed(space.plain(node, value), permutation)
-        elif node.op_type == "Identity":
+        elif elements is Elements.SAME:
             moved = value
         else:
             moved = reshaped(value, space.shape(node.outputs[0]))

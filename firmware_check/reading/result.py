@@ -10,6 +10,9 @@ import numpy as np
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
 from firmware_check.reading.workspace import on_device
+from onnxlint_cmsis.lower.epilogue import CLAMPS
+from onnxlint_cmsis.operators.curve_operators import RELU
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization, Value
@@ -39,7 +42,7 @@ def result_of(space: Workspace, record: LoweredLayer) -> LayerResult:
         raise Unsupported("its result is not quantized")
     quantization = on_device(ending.quantization)
     clamps = [clip_limits(space, node) for node in ending.clamps]
-    if record.node.is_op("Relu", "Clip"):
+    if record.node.is_op(*CLAMPS):
         clamps.append(clip_limits(space, record.node))
     low = max([quantization.lowest, *(quantization.integer(lower) for lower, _ in clamps)])
     high = min([quantization.highest, *(quantization.integer(upper) for _, upper in clamps)])
@@ -60,7 +63,7 @@ def like(space: Workspace, node: Node, result: LayerResult, source: Value | None
 
 def clip_limits(space: Workspace, node: Node) -> tuple[float, float]:
     """Bounds of a Relu or a Clip, as attributes or constant inputs."""
-    if node.op_type == "Relu":
+    if operator_of(node) is RELU:
         return 0.0, np.inf
     bounds = []
     for place, (name, missing) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):

@@ -10,6 +10,10 @@ import onnx
 from onnx import numpy_helper
 
 from firmware_check.reading.unsupported import Unsupported
+from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -38,7 +42,7 @@ class StoredNumbers:
         self._graph = graph
         self._tensors = {tensor.name: tensor for tensor in model.graph.initializer}
         for node in model.graph.node:
-            if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            if operator_of_proto(node) is CONSTANT and node.attribute and node.attribute[0].name == "value":
                 self._tensors[node.output[0]] = node.attribute[0].t
 
     def array(self, name: str) -> np.ndarray:
@@ -55,14 +59,14 @@ class StoredNumbers:
         """Integer weights behind a tensor, through what moves them."""
         moves: list[Node] = []
         node = self._graph.producers.get(tensor)
-        while node is not None and node.is_op("Transpose", "Identity"):
+        while node is not None and operator_of(node).elements in (Elements.SAME, Elements.TRANSPOSED):
             moves.append(node)
             node = self._graph.producers.get(node.inputs[0])
-        if node is None or node.op_type != "DequantizeLinear":
+        if node is None or not operator_of(node).dequantizes:
             raise Unsupported("its weights are not quantized")
         found = self._dequantized(node)
         for move in reversed(moves):
-            if move.is_op("Transpose"):
+            if operator_of(move).elements is Elements.TRANSPOSED:
                 order = move.ints("perm") or tuple(reversed(range(found.integers.ndim)))
                 found = IntegerWeights(found.integers.transpose(order), found.scales, found.zero_point)
         return found
@@ -80,7 +84,7 @@ class StoredNumbers:
     def real(self, tensor: str) -> np.ndarray:
         """A float constant, dequantized where it is stored in integers."""
         node = self._graph.producers.get(tensor)
-        if node is None or node.op_type != "DequantizeLinear":
+        if node is None or not operator_of(node).dequantizes:
             return self.array(tensor).astype(np.float64)
         integers, scale = self.array(node.inputs[0]).astype(np.float64), self.array(node.inputs[1]).astype(np.float64)
         zero = self.array(node.inputs[2]).astype(np.float64) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
@@ -94,4 +98,4 @@ class StoredNumbers:
         if tensor in self._tensors or tensor in self._graph.constants:
             return True
         node = self._graph.producers.get(tensor)
-        return node is not None and node.op_type == "DequantizeLinear" and self.fixed(node.inputs[0])
+        return node is not None and operator_of(node).dequantizes and self.fixed(node.inputs[0])

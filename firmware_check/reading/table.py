@@ -81,6 +81,3 @@ OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
     **{name: FirmwareOperator(("lookup",)) for name in CURVES},
 }
 """Operators that layers are made of; whether one of a model is, its verdict says."""
-
-MOVES = ("Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
-"""Operators that only move elements; layers behind them read the same memory in another way."""

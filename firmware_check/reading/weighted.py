@@ -12,6 +12,7 @@ from firmware_check.reading.result import LayerResult, result_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Form
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -118,7 +119,7 @@ def _input(space: Workspace, node: Node, layer: Layer) -> Value:
     name = node.inputs[0]
     for _ in layer.folded:
         before = space.graph.producers[name]
-        if before.op_type == "DequantizeLinear":
+        if operator_of(before).dequantizes:
             before = space.graph.producers[space.graph.producers[before.inputs[0]].inputs[0]]
         name = before.inputs[0]
     value = space.known(name)
@@ -131,7 +132,8 @@ def _two_dimensional(integers: Elements) -> Elements:
 
 def _output(space: Workspace, node: Node, result: LayerResult, shape: tuple[int, ...] | None = None) -> Value:
     shape = space.shape(node.outputs[0]) if shape is None else shape
-    order = tuple(range(len(shape))) if node.is_op("Gemm", "MatMul") else channels_last(len(shape))
+    product = operator_of(node).roles.form in (Form.GEMM, Form.MATMUL)
+    order = tuple(range(len(shape))) if product else channels_last(len(shape))
     output = space.new(result.tensor, shape, order, result.quantization)
     final = space.graph.shape(result.tensor)
     return output if final in (None, shape) else reshaped(output, space.shape(result.tensor))

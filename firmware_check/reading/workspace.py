@@ -9,6 +9,7 @@ from firmware_check.program import Quantization, Step, Value
 from firmware_check.reading.forms import formed
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
@@ -83,7 +84,7 @@ class Workspace:
         reason = (
             "CMSIS-NN wants channels last here" if row_major(value) else "ONNX counts elements in another order here"
         )
-        names = f"{node.label}:transpose", "Transpose", reason
+        names = f"{node.label}:transpose", TRANSPOSE.name, reason
         self.steps.append(copy_step(names, value, moved, moved_places(value, order)))
         return moved
 

@@ -40,7 +40,7 @@ class Fill(NamedTuple):
 def fill(constants: Constants, node: Node, position: int) -> Fill:
     """What new elements have to be for a node that reads them. Raises NotFilledError where its readers disagree."""
     operator = operator_of(node)
-    quantized = operator.roles.quantized_of(node)
+    quantized = operator.roles.quantized_of(len(node.inputs))
     if any(position in (each.scale, each.zero_point) for each in quantized):
         return Fill(FillKind.FIRST)
     zero_point = next((each.zero_point for each in quantized if each.value == position), None)

@@ -23,11 +23,6 @@ class Operands(NamedTuple):
     step: int = 0
     """Distance from one operand to the next where there may be any number of them, 0 where not."""
 
-    @property
-    def weight_scale(self) -> int:
-        """Scale of the weights, for operators that carry it themselves."""
-        return next((each.scale for each in self.quantized if each.value == self.weights), -1)
-
 
 def operands(domain: str, op_type: str) -> Operands:
     """Input positions of an operator; one that is not known reads one activation, at position 0."""
@@ -45,5 +40,5 @@ def activations_of(node: Node) -> tuple[int, ...]:
 
 def parameters_of(node: Node, value: int) -> Quantized | None:
     """Positions of scale and zero-point of one of a node's inputs, -1 for its output; None where it carries none."""
-    places = operator_of(node).roles.quantized_of(node)
+    places = operator_of(node).roles.quantized_of(len(node.inputs))
     return next((each for each in places if each.value == value and each.scale >= 0), None)

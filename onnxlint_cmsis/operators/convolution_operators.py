@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule, alias
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.ties import convolution_ties as ties
 from onnxlint_cmsis.operators.values.layer_sums import layer_values
@@ -30,10 +30,10 @@ CONV_INTEGER = _convolution(
         quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
     ),
 )
-QLINEAR_CONV = _convolution(
-    "QLinearConv",
-    ties.qlinear_conv,
-    Roles(
+QLINEAR_CONV = replace(
+    alias("QLinearConv", "", CONV),
+    axes=ties.qlinear_conv,
+    roles=Roles(
         weights=(3,),
         form=Form.CONVOLUTION,
         sums=Sums.INTEGERS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_cast, fold_identity
@@ -18,35 +17,39 @@ from onnxlint_cmsis.operators.values.demands import elementwise_demand
 from onnxlint_cmsis.operators.values.joins import cast_values, clip_values, same_values
 
 
-def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False, **facets: Any) -> Operator:
+def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
     """Record of a function of one variable; `zero` where it is 0 at 0, whatever its parameters are."""
     made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, zero=(0,) if zero else ())
     values = curve_values if name in values_of.CURVES else OPAQUE
-    return replace(made, **{"values": values, "demand": elementwise_demand, **facets})
+    return replace(made, values=values, demand=elementwise_demand)
 
 
 ONE = Roles(ones=(0,))
 """A new constant element is 1, since the function is not finite at 0."""
 
-IDENTITY = curve(
-    "Identity", elements=Elements.SAME, zero=True, sizes=same_sizes, values=same_values, fold=fold_identity
+IDENTITY = replace(
+    curve("Identity", zero=True), elements=Elements.SAME, sizes=same_sizes, values=same_values, fold=fold_identity
 )
-DROPOUT = curve("Dropout", elements=Elements.SAME, zero=True, values=loose_values)
-CAST = curve(
-    "Cast", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, sizes=same_sizes, values=cast_values, fold=fold_cast
+DROPOUT = replace(curve("Dropout", zero=True), elements=Elements.SAME, values=loose_values)
+CAST_LIKE = replace(curve("CastLike", Risk.SHORT_TYPE, zero=True), elements=Elements.CAST, values=cast_values)
+CAST = replace(
+    curve("Cast", Risk.SHORT_TYPE, zero=True),
+    elements=Elements.CAST,
+    sizes=same_sizes,
+    values=cast_values,
+    fold=fold_cast,
 )
-CAST_LIKE = curve("CastLike", Risk.SHORT_TYPE, elements=Elements.CAST, zero=True, values=cast_values)
 LEAKY_RELU = curve("LeakyRelu", zero=True)
-RELU = curve("Relu", elements=Elements.SELECTED, zero=True)
-SIGMOID = curve("Sigmoid", bounds=(0.0, 1.0))
+RELU = replace(curve("Relu", zero=True), elements=Elements.SELECTED)
+SIGMOID = replace(curve("Sigmoid"), bounds=(0.0, 1.0))
 GELU = curve("Gelu", zero=True)
-CLIP = curve("Clip", Risk.LARGE_OPERAND, values=clip_values)
+CLIP = replace(curve("Clip", Risk.LARGE_OPERAND), values=clip_values)
 
 CURVES = (
     *(IDENTITY, DROPOUT, CAST, CAST_LIKE, LEAKY_RELU, RELU, SIGMOID, GELU, CLIP),
     curve("Abs", zero=True),
     curve("Acos", Risk.ALWAYS),
-    curve("Acosh", Risk.ALWAYS, roles=ONE),
+    replace(curve("Acosh", Risk.ALWAYS), roles=ONE),
     curve("Asin", Risk.ALWAYS, zero=True),
     curve("Asinh", zero=True),
     curve("Atan", zero=True),
@@ -60,15 +63,15 @@ CURVES = (
     curve("Erf", zero=True),
     curve("Exp", Risk.ALWAYS),
     curve("Floor", zero=True),
-    curve("HardSigmoid", bounds=(0.0, 1.0)),
+    replace(curve("HardSigmoid"), bounds=(0.0, 1.0)),
     curve("HardSwish", zero=True),
     curve("IsInf"),
     curve("IsNaN"),
-    curve("Log", Risk.ALWAYS, roles=ONE),
+    replace(curve("Log", Risk.ALWAYS), roles=ONE),
     curve("Mish", zero=True),
     curve("Neg", zero=True),
     curve("Not"),
-    curve("Reciprocal", Risk.ALWAYS, roles=ONE),
+    replace(curve("Reciprocal", Risk.ALWAYS), roles=ONE),
     curve("Round", zero=True),
     curve("Selu", zero=True),
     curve("Shrink"),

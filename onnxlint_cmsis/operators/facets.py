@@ -56,10 +56,8 @@ class Elements(str, Enum):
     """New values."""
 
 
-CONVERTED = frozenset(
-    {Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED, Elements.MEASURED}
-)
-"""The same real numbers, up to rounding, stored in another way."""
+CONVERTED = frozenset({Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED})
+"""The same real numbers, up to rounding, stored in another way; a scale that is measured has to be computed first."""
 UNCHANGED = frozenset({Elements.SAME, Elements.RENAMED})
 """The same bytes, so that nothing has to be done at run time."""
 MOVING = UNCHANGED | {Elements.TRANSPOSED, Elements.MOVED}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.record import Operator, alias
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
 
@@ -14,4 +14,18 @@ REQUANT_SHIFT = Operator("RequantShift", broadcast, Elements.REQUANTIZED, Risk.N
 Source: quantlib (pulp-platform), `RequantShift.forward` and `symbolic` of the PACT operators.
 """
 
-PACT = (REQUANT_SHIFT, alias("RequantShift", DOMAIN, REQUANT_SHIFT))
+NO_DEFINITION = NotFollowed("no published definition says what it computes of which channel")
+
+
+def _declined(name: str) -> Operator:
+    """An operator of which the models that use it state the shapes, and nothing else is known."""
+    return Operator(name, NO_DEFINITION, Elements.COMPUTED, Risk.ALWAYS, Layout.EITHER)
+
+
+SHAPE_KEEPING = tuple(map(_declined, ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")))
+"""Operators whose result has the shape of the first input."""
+INTEGER_MEAN = _declined("IntegerMean")
+"""A mean over the axes of its attribute."""
+
+DEFAULT = (REQUANT_SHIFT, *SHAPE_KEEPING, INTEGER_MEAN)
+PACT = (*DEFAULT, *(alias(operator.name, DOMAIN, operator) for operator in DEFAULT))

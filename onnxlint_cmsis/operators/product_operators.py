@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
-from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule, alias
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.ties import product_ties as ties
 from onnxlint_cmsis.operators.values.layer_sums import layer_values
@@ -32,10 +32,10 @@ MATMUL_INTEGER = _product(
         quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
     ),
 )
-QLINEAR_MATMUL = _product(
-    "QLinearMatMul",
-    ties.qlinear_matmul,
-    Roles(
+QLINEAR_MATMUL = replace(
+    alias("QLinearMatMul", "", MATMUL),
+    axes=ties.qlinear_matmul,
+    roles=Roles(
         data=(0, 3),
         weights=(3, 0),
         form=Form.MATMUL,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from onnxlint_cmsis.algebra.context import Context, Element
 from onnxlint_cmsis.graph.model import Node
@@ -25,6 +24,7 @@ SizeRule = Callable[[Node, Context], "tuple[Element, ...] | None"]
 COMPUTES = NotFollowed("it computes with the sizes it is given")
 OPAQUE = NotFollowed("the numbers it computes are not followed")
 BY_WEIGHTS = NotFollowed("the weights tell which columns count")
+NO_SHAPE_ARITHMETIC = NotFollowed("exporters do not compute shapes with it")
 READS_ALL = NotFollowed("every element of every input may count for every element of the result")
 
 
@@ -58,8 +58,8 @@ class Operator:
     """How the elements of each output lie in the first input, where they are nothing but that; values follow."""
     demand: DemandRule | NotFollowed = READS_ALL
     """Which elements of the inputs some elements of the first output need."""
-    fold: FoldRule | None = None
-    """What it makes of known integers; None where that is not worked out."""
+    fold: FoldRule | NotFollowed = NO_SHAPE_ARITHMETIC
+    """What it makes of known integers."""
     of: Operator | None = None
     """Operator that this one stands for, where it is an alias."""
     epilogue: str = ""
@@ -72,7 +72,7 @@ class Operator:
 
     @property
     def free(self) -> bool:
-        """Whether nothing is computed at run time: the same bytes, another way to store them, or no data at all."""
+        """Whether nothing is computed at run time: the same bytes or numbers, or no data at all."""
         return self.elements in UNCHANGED | CONVERTED | NO_DATA
 
     @property
@@ -89,11 +89,6 @@ class Operator:
     def keeps_scale(self) -> bool:
         """Whether the result holds nothing but elements of the first input and zeros."""
         return self.elements in MOVING | {Elements.SELECTED}
-
-    @property
-    def traceless(self) -> bool:
-        """Whether a layer's kernel can compute what comes behind: only how the numbers are stored changes."""
-        return self.elements in CONVERTED | {Elements.SAME}
 
     @property
     def carries_sizes(self) -> bool:
@@ -116,6 +111,6 @@ class Operator:
         return self if self.of is None else self.of.root
 
 
-def alias(name: str, domain: str, of: Operator, **differences: Any) -> Operator:
-    """Record of an operator that stands for another: every facet is the other's, but for the differences."""
-    return replace(of, name=name, domain=domain, of=of, **differences)
+def alias(name: str, domain: str, of: Operator) -> Operator:
+    """Record of an operator that stands for another, with every facet of the other."""
+    return replace(of, name=name, domain=domain, of=of)

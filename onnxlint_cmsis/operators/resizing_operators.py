@@ -29,9 +29,11 @@ def _resizing(name: str, roles: Roles | None = None) -> Operator:
     return replace(made, values=resize_values, demand=resize_demand)
 
 
+EXPAND = replace(_repeating("Expand", ties.expand, expand_values, Roles(sizes=(1,))), demand=elementwise_demand)
+
 RESIZING = (
+    EXPAND,
     _blocks("DepthToSpace", ties.depth_to_space, depth_to_space),
-    replace(_repeating("Expand", ties.expand, expand_values, Roles(sizes=(1,))), demand=elementwise_demand),
     _resizing("Resize", Roles(sizes=(3,))),
     _blocks("SpaceToDepth", ties.space_to_depth, space_to_depth),
     _repeating("Tile", ties.tile, picked_values),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -45,8 +44,7 @@ class Quantized(NamedTuple):
     """Input with its zero-point."""
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """Positions of an operator's inputs by what they are for; -1 or nothing where it has none."""
 
     data: tuple[int, ...] = (0,)
@@ -77,12 +75,12 @@ class Roles:
         )
         return (place for place in places if place < len(node.inputs) and node.inputs[place])
 
-    def quantized_of(self, node: Node) -> tuple[Quantized, ...]:
-        """Quantized values of a node: those of the record, and those of the operands that follow."""
+    def quantized_of(self, inputs: int) -> tuple[Quantized, ...]:
+        """Quantized values of a node with this many inputs: those of the record and of further operands."""
         if not self.step or not self.quantized:
             return self.quantized
         first = next(triple for triple in self.quantized if triple.value == self.data[-1])
-        further = range(self.step, len(node.inputs) - first.value, self.step)
+        further = range(self.step, inputs - first.value, self.step)
         return (*self.quantized, *(Quantized(*(place + offset for place in first)) for offset in further))
 
     @property

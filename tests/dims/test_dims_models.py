@@ -81,10 +81,9 @@ def test_shuffles_with_group_2_of_even_halves_are_followed() -> None:
 
 @needs_models
 def test_the_index_names_no_operator_without_a_rule_that_could_have_one() -> None:
-    locked = {"IntegerDiv", "IntegerMean", "iGELU"}
     for line in (SHARED / "INDEX.jsonl").read_text().splitlines():
         for op_type in json.loads(line)["op_histogram"]:
-            assert operator_named("", op_type).known or op_type in locked, op_type
+            assert operator_named("", op_type).known, op_type
 
 
 def stem(channels: int = 6) -> tuple[Builder, str]:

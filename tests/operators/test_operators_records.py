@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from onnxlint_cmsis.operators.curve_operators import CURVES
-from onnxlint_cmsis.operators.facets import Elements, NotFollowed
+from onnxlint_cmsis.operators.facets import Elements, NotFollowed, Risk
+from onnxlint_cmsis.operators.pact_operators import PACT
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.registry import OPERATORS, UNKNOWN, operator_named
 
@@ -25,7 +26,7 @@ def _id(operator: Operator) -> str:
 
 @pytest.mark.parametrize("operator", RECORDS, ids=_id)
 def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None:
-    for facet in ("axes", "sizes", "values", "demand"):
+    for facet in ("axes", "sizes", "values", "demand", "fold"):
         answer = getattr(operator, facet)
         assert callable(answer) or (isinstance(answer, NotFollowed) and answer.because), facet
     assert all(getattr(operator, facet) is not None for facet in ENUMS)
@@ -67,3 +68,27 @@ def test_what_keeps_zeros_makes_zeros_of_zeros(name: str) -> None:
     model = helper.make_model(helper.make_graph([node], "one", inputs, [output]))
     made = ReferenceEvaluator(model).run(None, dict.fromkeys(held, np.zeros(2, np.float32)))[0]
     assert not np.asarray(made).any()
+
+
+@pytest.mark.parametrize("name", ["DepthToSpace", "SpaceToDepth"])
+def test_what_moves_blocks_is_known_to_every_query(name: str) -> None:
+    record = operator_named("", name)
+    assert record.moves
+    assert record.hands_on
+    assert record.keeps_scale
+    assert not record.free, "the elements move at run time"
+    assert record.movement is not None
+    assert callable(record.axes)
+    assert record.risk is Risk.NONE
+    assert record.zero == (0,)
+
+
+def test_a_measured_scale_is_not_free() -> None:
+    assert not operator_named("", "DynamicQuantizeLinear").free
+    assert operator_named("", "QuantizeLinear").free
+
+
+@pytest.mark.parametrize("operator", PACT, ids=_id)
+def test_operators_without_a_definition_decline_their_axes(operator: Operator) -> None:
+    assert operator.root is operator_named("", operator.name)
+    assert callable(operator.axes) == (operator.name == "RequantShift")

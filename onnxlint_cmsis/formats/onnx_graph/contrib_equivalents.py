@@ -15,8 +15,8 @@ from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.curve_operators import CAST, IDENTITY
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.normalization_operators import LAYER_NORMALIZATION
-from onnxlint_cmsis.operators.pact_operators import REQUANT_SHIFT
-from onnxlint_cmsis.operators.pairwise_operators import ADD, WHERE
+from onnxlint_cmsis.operators.pact_operators import INTEGER_MEAN, REQUANT_SHIFT, SHAPE_KEEPING
+from onnxlint_cmsis.operators.pairwise_operators import ADD
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.product_operators import MATMUL
 from onnxlint_cmsis.operators.record import Operator
@@ -38,9 +38,8 @@ SAME: Simple = (IDENTITY.name, (0,), (), 0)
 """Shape and type of the first input."""
 
 UNREGISTERED: dict[tuple[str, str], Simple] = {
-    (MICROSOFT, "QLinearWhere"): (WHERE.name, (0, 1, 4), (), 0),
     (MICROSOFT, "MatMulInteger16"): (MATMUL.name, (0, 1), (), INT32),
-    **{(domain, name): SAME for domain in ("", PACT) for name in ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")},
+    **{(domain, operator.name): SAME for domain in ("", PACT) for operator in SHAPE_KEEPING},
     ("", LAYER_NORMALIZATION.name): SAME,
     ("", "SimplifiedLayerNormalization"): SAME,
     ("", "ImageScaler"): SAME,
@@ -102,19 +101,19 @@ def _is_replaced(node: NodeProto, key: tuple[str, str], operator: Operator) -> b
 
 def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
     """What an alias stands for, with the inputs that have the roles of its inputs."""
-    roles, root = operator.roles, operator.root
+    roles, of = operator.roles, operator.of or operator
     if _attribute(node, "channels_last"):
         return None
     if operator.axes is unary or operator.elements is Elements.REQUANTIZED:
         return SAME
-    if roles is root.roles or roles.step:
-        places = range(len(node.input)) if roles is root.roles else range(roles.data[0], len(node.input), roles.step)
-        return root.name, tuple(places), _attributes(root, opset), 0
+    if roles is of.roles or roles.step:
+        places = range(len(node.input)) if roles is of.roles else range(roles.data[0], len(node.input), roles.step)
+        return of.name, tuple(places), _attributes(of, opset), 0
     if roles.form is not None:
-        bias = (roles.bias,) if root.roles.bias >= 0 and roles.sums is Sums.FLOAT else ()
-        return root.name, (roles.data[0], roles.weights[0], *bias), _attributes(root, opset), _elem_type(node, roles)
+        bias = (roles.bias,) if of.roles.bias >= 0 and roles.sums is Sums.FLOAT else ()
+        return of.name, (roles.data[0], roles.weights[0], *bias), _attributes(of, opset), _elem_type(node, roles)
     if len(roles.data) > 1:
-        return (root if len(root.roles.data) > 1 else ADD).name, roles.data, (), 0
+        return (of if len(of.roles.data) > 1 else ADD).name, roles.data, (), 0
     return SAME
 
 
@@ -206,7 +205,7 @@ def _mean(node: NodeProto, opset: int) -> list[NodeProto] | None:
     return [constant, helper.make_node(REDUCE_MEAN.name, inputs, [output], keepdims=keepdims)]
 
 
-MEANS = ((MICROSOFT, "QLinearReduceMean"), (PACT, "IntegerMean"), ("", "IntegerMean"))
+MEANS = ((MICROSOFT, "QLinearReduceMean"), (PACT, INTEGER_MEAN.name), ("", INTEGER_MEAN.name))
 """Operators that are a mean over axes."""
 POOLS: dict[Operator, tuple[str, ...]] = {
     AVERAGE_POOL: ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"),

@@ -17,6 +17,7 @@ from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.formats.onnx_graph.values import tensor_values
 from onnxlint_cmsis.operators.control_operators import CONSTANT, CONSTANT_OF_SHAPE, SHAPE
+from onnxlint_cmsis.operators.facets import NotFollowed
 from onnxlint_cmsis.operators.integer_folds import INT32, INT64, MAX_ELEMENTS, array_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def fold_node(node: NodeProto, inputs: Sequence[Constant | None]) -> tuple[tuple
 
     None stands for an input that is left out.
     """
-    if operator_of_proto(node).fold is None or len(node.output) != 1:
+    if isinstance(operator_of_proto(node).fold, NotFollowed) or len(node.output) != 1:
         return None
     if any(c and (c.elem_type not in INTEGERS or c.overridable or math.prod(c.shape) > MAX_ELEMENTS) for c in inputs):
         return None
@@ -119,7 +120,7 @@ def _evaluate(node: NodeProto, values: Mapping[str, Value], known: Mapping[str, 
         shape = known.get(node.input[0], (0, None))[1] if node.input else None
         sizes = None if shape is None else shape[slice(attributes.get("start"), attributes.get("end"))]
         return None if sizes is None else array_of(sizes, (len(sizes),))
-    if operator.fold is None or any(name and name not in values for name in node.input):
+    if isinstance(operator.fold, NotFollowed) or any(name and name not in values for name in node.input):
         return None
     try:
         result = operator.fold(attributes, *(values[name] if name else None for name in node.input))

@@ -44,6 +44,11 @@ def qlinear_binary(_node: Node, context: Context) -> None:
     broadcast_inputs(context, (0, 3))
 
 
+def qlinear_where(_node: Node, context: Context) -> None:
+    """Condition, then X, scale, zero-point, Y, scale, zero-point, with broadcasting."""
+    broadcast_inputs(context, (0, 1, 4))
+
+
 def qlinear_concat(node: Node, context: Context) -> None:
     """Output scale and zero-point, then tensor, scale, zero-point for each operand."""
     join(context, [context.need(position) for position in range(2, len(node.inputs), 3)])
