@@ -1,4 +1,4 @@
-"""What a fix of one file may act on: rules that run and are fixable, and findings that nobody has accepted."""
+"""Findings that a fix of one file may act on: their rules run and are fixable, and no suppression accepts them."""
 
 from __future__ import annotations
 

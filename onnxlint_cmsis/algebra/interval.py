@@ -24,7 +24,7 @@ class Fault(NamedTuple):
     outcome: str
     """`is NaN`, `may be infinite`, ... ."""
     held: Interval | None = None
-    """What the operand that causes it may hold; None where the first operand does."""
+    """Values of the operand that causes it; None where the first operand causes it."""
     divides: bool = False
     """Whether that operand is a divisor."""
 

@@ -132,7 +132,7 @@ def _known(price: Price) -> int:
 
 
 def worse(before: Snapshot, after: Snapshot, found: ModelPlan) -> str:
-    """What the new model is worse in than was predicted, as one clause; empty where it keeps what was promised."""
+    """How the new model is worse than predicted, as one clause; empty where it is not."""
     for old, new in pairs(before, after):
         both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
         for target, had, has in both:

@@ -1,7 +1,7 @@
 """Channels of the model's input, made more by a Pad node behind it where only that steps around a known hazard.
 
-The input keeps its name, type and shape. A Pad node costs instructions that nobody measured, so it is added for no
-other gain, and only with --unsafe-fixes.
+The input keeps its name, type and shape. The cost of a Pad node is not measured, so it is added for no other gain, and
+only with --unsafe-fixes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
 
 
 def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
-    """The model with the Pad; None where that cannot be done or lowers the number of known hazards by nothing."""
+    """The model with the Pad; None where that fails or does not lower the number of known hazards."""
     try:
         rank = len(state.dimensions.axes(given.name) or ())
         pad = InputPad(given.name, given.real, rank, given.group.size, more)

@@ -91,7 +91,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
 
 
 def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
-    """What the budget forbids, and what it would take."""
+    """Changes that the budget forbids, with their bytes."""
     now, policy = found.decision.after, found.options.policy
     after = wish.repaired if wish.repairs else wish.after
     spent = found.decision.spent
@@ -135,7 +135,7 @@ def _nothing_found(found: ModelPlan) -> str:
 
 
 def _hint(found: ModelPlan) -> Iterator[str]:
-    """What to do where sizes that the model leaves symbolic keep costs or kernels from being known."""
+    """Advice where symbolic sizes keep costs or kernels unknown."""
     missing = missing_sizes(found.view.graph)
     lowered = found.view.lowered
     sizes = (size for layer in lowered.layers for dims in layer.call[1:4] for size in dims)

@@ -88,12 +88,12 @@ class Snapshot:
         return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
     def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
-        """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
+        """The plan of the model; classes without a finding that may be acted on stay."""
         limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
         return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
 
     def _options(self) -> FixOptions:
-        """What is asked for, less what earlier rounds took of the budget where no look at the weights tells it."""
+        """The request, with the budget reduced by the bytes of earlier rounds."""
         options = self.request.options
         if options.budget is None or options.weights or self.source is None:
             return options

@@ -27,7 +27,7 @@ UNASKED = "its findings are accepted, ignored or not fixable"
 
 
 class PlanLimits(NamedTuple):
-    """What may not change, and what the user says about findings."""
+    """Classes that may not change, and the user's settings for findings."""
 
     refused: Mapping[int, str] = {}
     """Classes that must stay as they are, with the reason; by class id."""

@@ -1,4 +1,4 @@
-"""What the rules on sizes are told: the classes that a policy would change, and LOCKED ones with dead channels."""
+"""Facts for the rules on sizes: classes that a policy would change, and LOCKED ones with dead channels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
 
 
 def asks(plan: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
-    """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
+    """Whether the policy asks for the size itself, not only for a hazard's or a missed kernel's sake."""
     policy, decision, action = POLICIES[plan.options.policy], plan.decision, rule(finding.code).action
     if action is None or policy.name not in action.policies:
         return False

@@ -19,7 +19,7 @@ from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Finding
 
 Fixable = Callable[[Finding], bool]
-"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and nobody has accepted it."""
+"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and no suppression accepts it."""
 
 FREE_WITH_CONSTANT = (ADD, DIV, MAX, MIN, MUL, SUB)
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""

@@ -64,7 +64,7 @@ class Factor:
 
 
 class SizeProblem(NamedTuple):
-    """Variables and factors; what is sought is one candidate for each variable."""
+    """Variables and factors; a solution picks one candidate for each variable."""
 
     domains: dict[int, tuple[int, ...]]
     """Variable to its candidates; the first is the present size."""

@@ -103,7 +103,7 @@ class OutputComparison:
         return next((name for (name, _), spread in pairs if spread.fault(TOLERANCE)), "")
 
     def reason(self) -> str:
-        """What is wrong with that output; empty where nothing is."""
+        """Fault of that output; empty for none."""
         pairs = zip(self._outputs, self._spreads, strict=True)
         return next((f"output `{name}` {fault}" for (name, _), one in pairs if (fault := one.fault(TOLERANCE))), "")
 

@@ -24,7 +24,7 @@ Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""
 Mask = npt.NDArray[np.bool_]
 QUANTIZING = (Elements.MEASURED, Elements.QUANTIZED)
-"""What operators make that turn real numbers into integers."""
+"""Elements of operators that turn real numbers into integers."""
 
 
 class Held(NamedTuple):
@@ -108,7 +108,7 @@ def _shifted(graph: Graph, plan: Plan) -> set[str]:
 
 
 def _after(step: PlanStep, name: str, held: Held) -> Held | None:
-    """What is held in common after one more plan; None where that is nothing or not known."""
+    """Common elements after one more plan; None where there are none or they are unknown."""
     plan = step.plan
     if plan.read is not None and name not in plan.read:
         return None

@@ -1,4 +1,4 @@
-"""Proofs that models may take one model's place; what that one computes is worked out once."""
+"""Proofs that models may take one model's place; that model runs once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ProofOutcome(NamedTuple):
     proof: Proof
     """What came of comparing two models."""
     spot: Spot | None = None
-    """Where they part; None where they do not, or where that is not a matter of what they compute."""
+    """First difference; None where there is none, or where it lies in something else than their values."""
 
 
 class Prover:
@@ -135,7 +135,7 @@ class Prover:
             return ""
 
     def _inside(self, runner: Runner, new: ModelProto, same: ElementMap, proof: Proof) -> ProofOutcome:
-        """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
+        """The proof with the models' inner values; fused kernels are kept where floats are quantized."""
         quantizes = quantizes_floats(self._model)
         level = Optimization.DEFAULT if quantizes else Optimization.NONE
         spot = Spot(level, tuple(map(runner.feed, INNER)), int(quantizes))

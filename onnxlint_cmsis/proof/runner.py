@@ -22,7 +22,7 @@ PROBE = 4
 MORE_SETTINGS = 2
 """Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
 KEPT_BYTES = 64 << 20
-"""Bytes of inputs and outputs that are kept for further proofs; what is beyond is worked out again."""
+"""Bytes of inputs and outputs that are kept for further proofs; beyond it the model runs again."""
 
 
 class Compared(NamedTuple):

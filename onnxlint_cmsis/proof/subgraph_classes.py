@@ -1,4 +1,4 @@
-"""Subgraphs that a class lies in: what is in a loop cannot be proven, what is in a branch only if an input leads in."""
+"""Subgraphs that a class lies in: a loop cannot be proven, a branch only if an input leads into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Holder(NamedTuple):
     """A subgraph by the node that has it."""
 
     node: Node
-    """If, Loop, Scan, or an operator that nobody knows."""
+    """If, Loop, Scan, or an unknown operator."""
     attribute: str
     """`then_branch`, `else_branch`, `body`."""
 
@@ -73,7 +73,7 @@ def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
 
 
 def _reason(chain: tuple[Holder, ...]) -> str:
-    """Why what is inside these subgraphs cannot be proven; empty where it can."""
+    """Why these subgraphs cannot be proven; empty where they can."""
     for node, attribute in chain:
         if operator_of(node) is not IF:
             return f"a change in the {attribute} of {node.label} cannot be proven: whether that is run is not known"

@@ -24,7 +24,7 @@ class ClassChange(NamedTuple):
     constants: int
     """Lanes before that always held one value."""
     unread: int
-    """Lanes before that nobody read."""
+    """Lanes before that no layer read."""
 
     @property
     def what(self) -> str:

@@ -81,7 +81,7 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
 
 
 def check_plan(uses: Uses, plan: Plan) -> None:
-    """Raise NotAppliedError unless every class may change and keeps some of its own lanes, each once."""
+    """Raise NotAppliedError unless every class may change and keeps at least one lane, each at most once."""
     for leaf, lanes in plan.kept.items():
         found = uses.dimensions.class_with_id(leaf)
         if found is None:

@@ -135,7 +135,7 @@ class Flattener:
             self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
 
     def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
-        """One node, then what is inside it."""
+        """One node, then its subgraphs."""
         index, path = len(self.nodes), scope.path
         if node.metadata_props:
             where, path = self._metadata(node, index, scope.path, where)

@@ -86,7 +86,7 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, int, int
 
 
 def _broken(buffer: Buffer, field: tuple[int, int], end: int) -> WireError:
-    """What is wrong with a field that is cut short, too long for its message, or has no number."""
+    """Problem of a field that is cut short, too long for its message, or has no number."""
     start, stop = field
     if stop <= end:
         return WireError(start, "a field without number")
