@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
+    if is_tflite_path(path):
+        return _lint_tflite(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
@@ -40,10 +44,29 @@ def lint_file(
     sized = [] if skipped else _size_findings(model, settings)
     found = [*_problems(graph), *_layer_findings(model), *sized]
     result = _result(path, settings, graph, found, skipped)
+    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     return result._replace(
-        notes=(*_notes(lowered, settings), *_skips(path, settings, too_large)),
+        notes=(
+            *_notes(lowered, settings),
+            *between,
+            *_skips(path, settings, too_large),
+        ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
+
+
+def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
+    """Lint a TensorFlow Lite model."""
+    from onnxlint_cmsis.checks.file_problem import FileProblem
+    from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
+
+    try:
+        said = tflite_findings(path, settings.analysis, data)
+    except ModelError as error:
+        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
+    result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
+    counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
+    return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
 
 
 def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:

@@ -25,23 +25,24 @@ FLOOR = {
     "algebra": 2,
     "operators": 3,
     "formats": 4,
-    "runtimes": 5,
     "dims": 5,
     "lower": 5,
-    "analysis": 6,
-    "checks": 7,
-    "config": 8,
-    "planning": 8,
-    "reporters": 8,
-    "accepted": 9,
-    "rewrite": 10,
-    "proof": 10,
-    "fixers": 11,
-    "engine": 12,
-    "layers": 12,
-    "commands": 13,
-    "cli": 14,
-    "__main__": 15,
+    "runtimes": 6,
+    "analysis": 7,
+    "checks": 8,
+    "config": 9,
+    "planning": 9,
+    "reporters": 9,
+    "accepted": 10,
+    "rewrite": 11,
+    "proof": 11,
+    "tflite_files": 12,
+    "fixers": 12,
+    "engine": 13,
+    "layers": 13,
+    "commands": 14,
+    "cli": 15,
+    "__main__": 16,
 }
 """A module may import from its own room and from lower floors; rooms on one floor know nothing of each other."""
 
@@ -159,6 +160,7 @@ def test_the_evidence_table_is_what_the_vectors_say() -> None:
 
 
 OPERATORS_ELSEWHERE = {
+    "runtimes/tflite_names.py": None,  # what another format calls them
     "graph/model.py": {"Constant"},  # a Constant node's value is stored in the file as an initializer is
 }
 """Files and folders outside `operators` and `lower` that may name operators, and which; None for any."""

@@ -9,7 +9,11 @@ from typing import NamedTuple
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.runtimes.status_use import status_text
 from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
+
+RETURNS_ERROR = "returns-error"
+"""Kind of hazards whose status a runtime may drop."""
 
 
 class HazardCheck(NamedTuple):
@@ -39,6 +43,9 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         parts.append(f"{freedom_text(change)}.")
     if hazard.way_round and not (repair and repair[0].freedom is not Freedom.LOCKED):
         parts.append(hazard.way_round)
+    if hazard.kind == RETURNS_ERROR:
+        seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
+        parts += [seen] if seen else []
     source = hazard.origin.source(subject.target.release)
     means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
     said = replace(

@@ -11,6 +11,8 @@ from onnxlint_cmsis.config import kinds
 from onnxlint_cmsis.config.files import ConfigError, Layer, absolute, nearest, read, refuse_unknown
 from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.settings import KEYS, Settings
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.runtimes.runtime import runtime_for
 from onnxlint_cmsis.types import Target
 
 COMMAND_LINE = "command line"
@@ -26,19 +28,19 @@ class Configuration:
         self._named = config
         self._isolated = isolated
         self._options = options
-        self._by_folder: dict[Path, Settings] = {}
+        self._found: dict[tuple[Path, bool], Settings] = {}
 
     def settings_for(self, path: str) -> Settings:
         """The settings a file is linted with; ConfigError where its configuration is wrong."""
-        folder = absolute(path).parent
-        if folder not in self._by_folder:
-            self._by_folder[folder] = self._resolve(folder)
-        return self._by_folder[folder]
+        folder, tflite = absolute(path).parent, is_tflite_path(path)
+        if (folder, tflite) not in self._found:
+            self._found[folder, tflite] = self._resolve(folder, tflite)
+        return self._found[folder, tflite]
 
-    def _resolve(self, folder: Path) -> Settings:
+    def _resolve(self, folder: Path, tflite: bool) -> Settings:
         found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
         layers = (read(found) if found else None, self._options)
-        return resolve_layers(tuple(layer for layer in layers if layer))
+        return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
 
 
 def make_settings(**values: Any) -> Settings:
@@ -48,8 +50,11 @@ def make_settings(**values: Any) -> Settings:
     return resolve_layers((layer,))
 
 
-def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
-    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong."""
+def resolve_layers(layers: tuple[Layer, ...], *, tflite: bool = False) -> Settings:
+    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong.
+
+    `tflite` tells whether they are for `.tflite` files, which another runtime reads than `.onnx` files.
+    """
     raw: dict[str, object] = {key.name: key.default for key in KEYS}
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
     origins = {key.name: "default" for key in KEYS}
@@ -62,6 +67,11 @@ def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
+    runtime = runtime_for(value["runtime"], tflite=tflite)
+    if runtime.release and origins["release"] == "default":
+        value["release"] = raw["release"] = runtime.release
+        origins["release"] = runtime.label
+    value["runtime"] = runtime._replace(brings=origins["release"] == runtime.label)
     value["targets"] = _targets(value, origins["targets"])
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     return Settings(**named, file=_file(layers), origins=origins, raw=raw)
