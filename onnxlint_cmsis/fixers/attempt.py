@@ -24,7 +24,7 @@ MAX_ROUNDS = 8
 
 
 class Attempt(NamedTuple):
-    """One fix of a model, and what came of proving it."""
+    """One fix of a model, with its proof."""
 
     start: Snapshot
     """The model, with the classes that had to stay."""
@@ -57,7 +57,7 @@ class _ClassesError(Exception):
 
 
 def prover_of(start: Snapshot) -> Prover:
-    """What proves fixes of a model."""
+    """The prover of a model's fixes."""
     return Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
 
 

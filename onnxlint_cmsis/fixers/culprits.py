@@ -1,4 +1,4 @@
-"""The classes by which a proof failed: those resized where two models part, found without further proofs."""
+"""The classes that made a proof fail: those resized where two models first differ, found without further proofs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FixRequest(NamedTuple):
-    """What is asked of a fix."""
+    """Request of a fix."""
 
     analysis: AnalysisSettings
     """What the model is analysed for."""

@@ -35,7 +35,7 @@ Reasons = dict[ClassName, str]
 
 
 class Snapshot:
-    """The bytes of a model and what follows from them."""
+    """The bytes of a model, with its analysis."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Snapshot:
         return sum(map(bytes_of, self.graph.constants.values()))
 
     def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
-        """The same model, some of whose classes stay as they are."""
+        """The same model with some classes kept."""
         same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
         return same
@@ -119,7 +119,7 @@ class Snapshot:
         return self.followed(resized(self.data, self.graph, self.dimensions, plan), plan)
 
     def followed(self, data: bytes, plan: Plan) -> Snapshot:
-        """The model that a plan made of this one."""
+        """The model after a plan."""
         new = Snapshot(self.path, data, self.request, self.prices)
         new.left_alone, new.source = self.left_alone, (self, plan)
         return new

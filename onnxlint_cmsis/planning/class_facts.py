@@ -47,7 +47,7 @@ def _findings(fact: ClassFact) -> Iterator[Finding]:
 
 
 def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
-    """A class that would change, with what the model would measure if all other classes changed but this one."""
+    """A class that would change, with the model's measures if only the other classes changed."""
     decision = plan.decision
     without = decision.without(group.id)
     pairs = zip(without.instructions, decision.after.instructions, strict=True)
@@ -81,7 +81,7 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
 
 
 def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[str, ...]:
-    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
+    """Hazards that only this new size removes: `conv-1xn-wrong-values of 'row'`."""
     found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
     return tuple(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
 

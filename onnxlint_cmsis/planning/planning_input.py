@@ -1,4 +1,4 @@
-"""A model as planning sees it: the channel axes of its layers, and the classes whose growth has unknown cost."""
+"""Input of planning: the channel axes of its layers, and the classes whose growth has unknown cost."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PlanningInput(NamedTuple):
 
 
 def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> PlanningInput:
-    """What planning sees of a model."""
+    """Planning's input from a model."""
     found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)

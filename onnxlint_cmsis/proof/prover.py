@@ -32,7 +32,7 @@ INPUTS = 16
 
 
 class Spot(NamedTuple):
-    """How to see that two models part."""
+    """How to show that two models differ."""
 
     level: Optimization
     """Level to run them at."""
@@ -103,7 +103,7 @@ class Prover:
         return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
 
     def _outputs(self, runner: Runner, new: bytes, count: int) -> ProofOutcome:
-        """Outputs of both models on the same inputs, at every level that says something."""
+        """Outputs of both models on the same inputs, at every comparable level."""
         tried = 0
         differences: tuple[Difference, ...] = ()
         for level in levels(self._model):
@@ -150,7 +150,7 @@ class Prover:
 
 
 def _unreached(runner: Runner, new: ModelProto, count: int, known: Collection[IfBranch]) -> Proof | None:
-    """What of the change no input reaches; None where all is reached."""
+    """Part of the change that no input reaches; None where all is reached."""
     try:
         changed = changed_branches(runner.model.graph, new.graph)
         found = unreached(runner.model, {*changed, *known}, runner.feeds(count))

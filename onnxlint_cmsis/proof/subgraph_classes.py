@@ -23,7 +23,7 @@ class Holder(NamedTuple):
 
 
 def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
-    """Classes that reach into subgraphs of which no input shows that they run, with the reason; by class id."""
+    """Classes that reach into subgraphs that no input is shown to run, with the reason; by class id."""
     holders = holders_of(graph)
     found = {}
     for group in dimensions.classes if holders else ():

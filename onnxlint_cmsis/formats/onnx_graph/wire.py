@@ -92,7 +92,7 @@ def _broken(buffer: Buffer, field: tuple[int, int], end: int) -> WireError:
         return WireError(start, "a field without number")
     if end == len(buffer):
         return WireError(start, f"the file is truncated: it has {end} bytes and lacks {stop - end} of the field")
-    return WireError(start, "a field longer than what holds it")
+    return WireError(start, "a field longer than its message")
 
 
 def _after_scalar(buffer: Buffer, position: int, kind: int) -> int:
