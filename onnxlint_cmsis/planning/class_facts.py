@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.checks.class_fact import ClassFact
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
@@ -91,6 +91,6 @@ def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
     made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
     for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
         axes = plan.view.dimensions.axes(tensor)
-        if axes and axes[axis].form is Form.LEAF and axes[axis].leaf == group.id:
+        if axes and axes[axis].form is AxisForm.LEAF and axes[axis].leaf == group.id:
             return tensor, axis
     return group.members[0]
