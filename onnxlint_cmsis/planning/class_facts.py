@@ -20,12 +20,23 @@ from onnxlint_cmsis.types import Finding, Freedom, Target
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:
-    """One finding for each class that would change, and one for each LOCKED class with dead channels."""
+    """One finding for each class that would change, and one for each LOCKED class with dead channels.
+
+    Classes that grow to step around a hazard are left to the findings on that (see `repair_prices`).
+    """
     for group in plan.view.dimensions.classes:
         if group.id in plan.decision.sizes:
-            yield change_finding(plan, group)
+            fact = _change(plan, group)
+            if not (fact.grows and fact.repaired):
+                yield from _findings(fact)
         elif group.freedom is Freedom.LOCKED and _dead(plan, group) != (0, 0) and group.deciders:
             yield from _findings(_fact(plan, group, group.size))
+
+
+def repair_prices(plan: ModelPlan) -> tuple[ClassFact, ...]:
+    """The classes that grow to step around a hazard."""
+    groups = (group for group in plan.view.dimensions.classes if group.id in plan.decision.sizes)
+    return tuple(fact for group in groups if (fact := _change(plan, group)).grows and fact.repaired)
 
 
 def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
@@ -80,10 +91,10 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
     return (len(lanes.constants), len(lanes.unread)) if lanes else (0, 0)
 
 
-def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[str, ...]:
-    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
+def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], ...]:
+    """Hazard and node of what the model has now and only this new size takes away."""
     found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
-    return tuple(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
+    return tuple(dict.fromkeys((str(one.properties["hazard"]), one.location.node) for one in found))
 
 
 def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
