@@ -41,7 +41,7 @@ class ClassLanes(NamedTuple):
     """Lanes that no output needs; of locked classes too, and none of `constants`."""
 
 
-class Reader(NamedTuple):
+class LaneReader(NamedTuple):
     """One layer that sums over channels."""
 
     axis: Axis
@@ -59,7 +59,7 @@ class Lanes(NamedTuple):
     """By `DimensionClass.id`."""
     view: LaneView
     """Known values of every tensor."""
-    readers: dict[int, Reader]
+    readers: dict[int, LaneReader]
     """Layers that sum over channels, by `Node.index`."""
     read: Masks | None = None
     """Elements of every tensor that count for an output; None where unknown, so that all may."""
