@@ -35,6 +35,8 @@ class AnalysisSettings(NamedTuple):
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     input_shapes: Mapping[str, tuple[Size, ...]] = {}
     """Sizes of inputs by name, None for one that stays symbolic."""
+    largest_read: int | None = None
+    """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
 
 
 class ModelAnalysis:
@@ -100,6 +102,11 @@ class ModelAnalysis:
         from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 
         return reader(self.data, self.path)
+
+    def read_allowed(self, key: str) -> NDArray[Any] | None:
+        """The same for checks, which leave weights of large files unread. Raises OSError."""
+        limit = self.settings.largest_read
+        return self.read(key) if limit is None or self.size <= limit else None
 
     def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
         """Lanes of every class: constant, unread or live. Reads weights.
