@@ -14,9 +14,6 @@ from firmware_check.numbers import Multiplier, quantize_multiplier
 
 Curve = Callable[[np.ndarray], np.ndarray]
 
-OUTPUT_SCALE = 1 / 32768
-"""Scale of the output, whose zero-point is 0."""
-
 _STEPS = 512
 _LOWEST = -10.0
 """Difference to the largest of a row at which the first table begins; what lies below counts as if it were this."""

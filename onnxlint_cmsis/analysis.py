@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
 from onnxlint_cmsis.types import KernelCall, Size, Target
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.runtimes.judge import Judged
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
 """Tensor, axis, index."""
@@ -35,6 +38,8 @@ class AnalysisSettings(NamedTuple):
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     input_shapes: Mapping[str, tuple[Size, ...]] = {}
     """Sizes of inputs by name, None for one that stays symbolic."""
+    runtime: Runtime = DIRECT
+    """Who calls CMSIS-NN."""
     largest_read: int | None = None
     """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
 
@@ -53,15 +58,47 @@ class ModelAnalysis:
         """File as the user named it."""
         self.settings = settings
         """What it is analysed for."""
-        self.graph: Graph = graph or load(path, input_shapes=settings.input_shapes, data=data)
-        """Nodes, tensors and constants."""
         self._data = data
+        self._loaded: LoadedModel | None = None
+        if graph is None:
+            self._loaded = load_model(path, input_shapes=settings.input_shapes, data=data)
+            graph = self._loaded.graph
+        self.graph: Graph = graph
+        """Nodes, tensors and constants."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
 
     @cached_property
     def lowered(self) -> Lowered:
-        """Layers as kernel calls, and the nodes that are none."""
+        """Layers as kernel calls, and the nodes that are none; with a runtime, the calls that it makes."""
+        return self.judged.lowered if self.judged else self._lowered
+
+    @cached_property
+    def _lowered(self) -> Lowered:
         return lower(self.graph, self.settings.assume, self.settings.one_channel)
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """What the runtime makes of each layer; None where the application calls the functions itself."""
+        if not self.settings.runtime.judges:
+            return None
+        from onnxlint_cmsis.runtimes.judge import judge
+
+        return judge(self.graph, self._lowered, self.settings.runtime)
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """Indices of nodes whose runtime's condition says who computes them."""
+        layers = self.judged.layers if self.judged else ()
+        return frozenset(layer.record.node.index for layer in layers if layer.row)
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the layers."""
+        if self.judged is None:
+            return ()
+        from onnxlint_cmsis.runtimes.judge import remarks
+
+        return remarks(self.graph, self.judged.layers, self.settings.runtime)
 
     @cached_property
     def work(self) -> dict[int, Work]:
@@ -79,7 +116,7 @@ class ModelAnalysis:
         """Kernel that a call takes on a target, also for a call that no layer makes now."""
         found = self._routes.get((call, target))
         if found is None:
-            found = self._routes[call, target] = route(call, target)
+            found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
@@ -101,7 +138,7 @@ class ModelAnalysis:
         """Values of a stored constant by its key, None where they cannot be read."""
         from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 
-        return reader(self.data, self.path)
+        return reader(self._loaded or load_model(self.path, data=self._data))
 
     def read_allowed(self, key: str) -> NDArray[Any] | None:
         """The same for checks, which leave weights of large files unread. Raises OSError."""

@@ -16,6 +16,7 @@ COMMANDS = {
     "route": "route_command",
     "cost": "cost_command",
     "layers": "layers_command",
+    "memory": "memory_command",
     "config-schema": "config_schema",
 }
 """Module of each command."""

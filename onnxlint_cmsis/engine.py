@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.class_fact import ClassFact
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
@@ -26,6 +29,8 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
+    if is_tflite_path(path):
+        return _lint_tflite(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
@@ -37,13 +42,32 @@ def lint_file(
     graph, lowered = model.graph, model.lowered
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
-    sized = [] if skipped else _size_findings(model, settings)
-    found = [*_problems(graph), *_layer_findings(model), *sized]
+    sized = _NO_SIZES if skipped else _size_findings(model, settings)
+    found = [*_problems(graph), *_layer_findings(model, sized.repairs), *sized.findings]
     result = _result(path, settings, graph, found, skipped)
+    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     return result._replace(
-        notes=(*_notes(lowered, settings), *_skips(path, settings, too_large)),
+        notes=(
+            *_notes(lowered, settings),
+            *between,
+            *_skips(path, settings, too_large),
+        ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
+
+
+def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
+    """Lint a TensorFlow Lite model."""
+    from onnxlint_cmsis.checks.file_problem import FileProblem
+    from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
+
+    try:
+        said = tflite_findings(path, settings.analysis, data)
+    except ModelError as error:
+        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
+    result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
+    counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
+    return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
 
 
 def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
@@ -96,10 +120,27 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
 
 
-def _layer_findings(model: ModelAnalysis) -> list[Finding]:
+class _Sized(NamedTuple):
+    """What searching sizes brings."""
+
+    findings: tuple[Finding, ...]
+    """Findings of the rules on sizes."""
+    repairs: tuple[ClassFact, ...]
+    """Classes that grow to step around hazards."""
+
+
+_NO_SIZES = _Sized((), ())
+
+
+def _layer_findings(model: ModelAnalysis, repairs: tuple[ClassFact, ...]) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
-    return model_findings(model, _sound(model.graph, model.lowered))
+    found = model_findings(model, _sound(model.graph, model.lowered))
+    if not repairs:
+        return found
+    from onnxlint_cmsis.checks.priced_repairs import priced
+
+    return list(priced(found, repairs))
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
@@ -110,14 +151,14 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     return lowered.without(wrong)
 
 
-def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
+def _size_findings(model: ModelAnalysis, settings: Settings) -> _Sized:
     """Findings of the rules on sizes, which search sizes and read weights."""
     if not _sizing(model.path, settings) or not model.lowered.layers:
-        return []
+        return _NO_SIZES
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
-    from onnxlint_cmsis.planning.class_facts import class_findings
+    from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
     from onnxlint_cmsis.rewrite.refusals import refused
@@ -126,7 +167,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     prices = Prices(settings.targets, predicted, model.route)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    return [*class_findings(found), *found.accepted]
+    return _Sized((*class_findings(found), *found.accepted), repair_prices(found))
 
 
 def _size_codes() -> tuple[str, ...]:

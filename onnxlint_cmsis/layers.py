@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ Row = dict[str, object]
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
     """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
+    if is_tflite_path(path):
+        from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
+
+        return operator_rows(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     model = ModelAnalysis(path, settings.analysis, data)
@@ -77,12 +82,21 @@ def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Rout
         "node": record.node.label,
         "op": record.node.op_type,
         "target": target.label,
+        **_runtime(model, record),
         "verdict": (refusal.verdict if refusal else Verdict.CMSIS_NN).value,
         "cause": refusal.cause.value if refusal else "",
     }
     if record.layer is None or taken is None or (refusal and not taken.reason):
         return {**row, **_without_kernel(model.graph, record, refusal)}
     return {**row, **_with_kernel(model, record.layer, target, taken), "reason": refusal.reason if refusal else ""}
+
+
+def _runtime(model: ModelAnalysis, record: LoweredLayer) -> Row:
+    """What the runtime makes of a node; nothing where the application calls the functions itself."""
+    if model.judged is None:
+        return {}
+    found = next(each for each in model.judged.layers if each.record.node is record.node)
+    return {"runtime": found.verdict.value, "runtime_reason": found.reason}
 
 
 def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None) -> Row:

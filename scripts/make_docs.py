@@ -25,6 +25,7 @@ from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
 from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
 from onnxlint_cmsis.operators.registry import OPERATORS as RECORDS  # noqa: E402
 from report_page import report_page  # noqa: E402
+from runtimes_page import runtimes_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in RULES}
 
@@ -174,6 +175,7 @@ def pages() -> dict[Path, str]:
     result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
     result[docs / "firmware.md"] = firmware_page()
     result[docs / "fix-report.md"] = report_page()
+    result[docs / "runtimes.md"] = runtimes_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
 
 

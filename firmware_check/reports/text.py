@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.check import added_up
-from onnxlint_cmsis.commands.layers_command import shortened
 from onnxlint_cmsis.commands.text_table import aligned
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

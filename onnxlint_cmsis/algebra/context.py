@@ -52,7 +52,7 @@ class Context(Tensors):
         super().__init__(graph, derived)
         self.elements: dict[str, tuple[Element, ...]] = {}
         self.layers: list[LayerDims] = []
-        self.groups: dict[int, dict[str, Dimension]] = {}
+        self.multipliers: dict[int, Dimension] = {}
         self.namings: list[Naming] = []
 
     # sizes as data

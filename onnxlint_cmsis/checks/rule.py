@@ -23,6 +23,8 @@ class RuleScope(str, Enum):
     """One `ClassFact`: a class of channel counts with the size that planning gives it."""
     LAYER = "layer"
     """One `Subject`: a layer on a target."""
+    RUNTIME = "runtime"
+    """One `RuntimeRemark`: what a runtime makes of layers, for one reason."""
 
 
 class Example(NamedTuple):
@@ -36,6 +38,8 @@ class Example(NamedTuple):
     """Name and text of other files in the model's folder."""
     shown: str = ""
     """What the documentation shows in place of bytes."""
+    name: str = "model.onnx"
+    """Name of the file."""
 
 
 class Rule(NamedTuple):
@@ -58,7 +62,7 @@ class Rule(NamedTuple):
     good: Example
     """The same model mended."""
     kinds: tuple[str, ...] = ()
-    """Kinds of ModelError, other problem of a file, hazard or cause of a verdict that it reports; each has one rule."""
+    """What it reports, each with one rule: kinds of ModelError, other file problems, hazards, verdicts, runtimes."""
     action: FixAction | None = None
     """What a fix may do for its findings."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.checks.hazard_check import HazardCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.types import Target
 
 
@@ -27,7 +30,21 @@ def model_findings(model: ModelAnalysis, lowered: Lowered) -> list[Finding]:
     checks = checks_of(RuleScope.LAYER)
     found = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
     found += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
-    return _merged(found)
+    found += remark_findings(model.remarks)
+    return merged(found)
+
+
+def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
+    """What is to be said of a runtime, each by the rule that claims its kind."""
+    return [finding for remark in remarks for finding in check_of_kind(remark.kind).findings(remark)]
+
+
+def call_findings(model: ModelAnalysis, layer: Layer, target: Target) -> Iterator[Finding]:
+    """What is known against the call of a layer that is made exactly so."""
+    subject = layer_subject(model, layer, target, model.route(layer.call, target))
+    for check in checks_of(RuleScope.LAYER):
+        if isinstance(check.run, HazardCheck):
+            yield from check.findings(subject)
 
 
 def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Subject:
@@ -40,14 +57,14 @@ def code_of(kind: str) -> str:
     return check_of_kind(kind).rule.code
 
 
-def _merged(found: list[Finding]) -> list[Finding]:
+def merged(found: list[Finding]) -> list[Finding]:
     """Findings that differ in nothing but the target and its sources become one."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in found:
         key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
-    merged = [_one(group) for group in groups.values()]
-    return sorted(merged, key=lambda finding: (finding.location.offset, finding.code))
+    joined = [_one(group) for group in groups.values()]
+    return sorted(joined, key=lambda finding: (finding.location.offset, finding.code))
 
 
 def _one(group: list[Finding]) -> Finding:

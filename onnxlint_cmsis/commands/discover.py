@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.formats.suffixes import SUFFIXES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-SUFFIX = ".onnx"
 STDIN = "-"
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
 """Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
@@ -54,7 +55,7 @@ def _is_folder(path: str) -> bool:
 def _mistaken(folder: str) -> list[str]:
     """The folder itself where it has the name of a model, none elsewhere."""
     name = os.path.normpath(folder)
-    return [name] if name.lower().endswith(SUFFIX) else []
+    return [name] if name.lower().endswith(SUFFIXES) else []
 
 
 def _search(folder: str, excluded: Callable[[str], bool]) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _search(folder: str, excluded: Callable[[str], bool]) -> Iterator[str]:
         folders[:] = [name for name in folders if not _skipped(name) and not excluded(str(here / name))]
         for name in files:
             path = str(here / name)
-            if name.lower().endswith(SUFFIX) and not excluded(path):
+            if name.lower().endswith(SUFFIXES) and not excluded(path):
                 yield path
 
 

@@ -9,7 +9,9 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.lower.verdict import Verdict
+from onnxlint_cmsis.reporters.plain import shortened
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -23,15 +25,13 @@ DESCRIPTION = (
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
 COLUMNS = (
-    "node", "op", "target", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
+    "node", "op", "target", "runtime", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
     "instructions", "scratch", "constants", "classes", "hazards",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 NUMBERS = ("macs", "instructions", "scratch", "constants")
-WIDEST = 56
-"""Characters of a node's name in the text table; converters join whole paths to names, JSON has them in full."""
 
 
 def make_parser() -> CommandParser:
@@ -50,7 +50,7 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     settings = configuration(args).settings_for(args.file)
     rows = _rows(args.file, settings)
-    sums = totals(rows, settings.targets) if rows else []
+    sums = totals(rows, settings.targets) if rows and not is_tflite_path(args.file) else []
     if args.form == "json":
         import json
 
@@ -58,6 +58,9 @@ def run(argv: list[str]) -> int:
         report = {"version": VERSION, "path": args.file, "layers": rows, "totals": total, "instructions": MEANING}
         sys.stdout.write(json.dumps(report, indent=1) + "\n")
     else:
+        if is_tflite_path(args.file):
+            sys.stdout.write(operators_text(rows))
+            return 0
         sys.stdout.write(as_text(rows) + totals_text(sums))
     return 0
 
@@ -65,9 +68,20 @@ def run(argv: list[str]) -> int:
 def as_text(rows: list[dict[str, object]]) -> str:
     """The rows as an aligned table; the target is a column where there are several."""
     targets = {row.get("target") for row in rows}
-    columns = [name for name in COLUMNS if name != "target" or len(targets) > 1]
+    judged = any("runtime" in row for row in rows)
+    shown = {"target": len(targets) > 1, "runtime": judged}
+    columns = [name for name in COLUMNS if shown.get(name, True)]
     cells = [[cell(name, row.get(name)) for name in columns] for row in map(_worded, rows)]
     return aligned(columns, cells, right=NUMBERS)
+
+
+def operators_text(rows: list[dict[str, object]]) -> str:
+    """The operators of a `.tflite` file as an aligned table."""
+    from onnxlint_cmsis.tflite_files.operator_rows import COLUMNS as NAMES
+
+    targets = {row["target"] for row in rows}
+    columns = [name for name in NAMES if name != "target" or len(targets) > 1]
+    return aligned(columns, [[cell(name, row[name]) for name in columns] for row in rows], right=("index",))
 
 
 def _worded(row: dict[str, object]) -> dict[str, object]:
@@ -100,7 +114,7 @@ def _left_out(total: Total) -> str:
 
 def cell(name: str, value: object) -> str:
     """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known, unknown for a cost."""
-    if name == "node":
+    if name in ("node", "output") and isinstance(value, str):
         return shortened(str(value))
     if isinstance(value, dict):
         return "; ".join(f"{key} {item}" for key, item in value.items())
@@ -110,12 +124,6 @@ def cell(name: str, value: object) -> str:
     if name == "instructions" and value is None:
         return "unknown"
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
-
-
-def shortened(text: str) -> str:
-    """The text, its middle left out where it is too long."""
-    head = WIDEST // 3
-    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"
 
 
 def _rows(path: str, settings: Settings) -> list[dict[str, object]]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.discover import STDIN, discover
+from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.work import Job, lint_all
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.commands.outcome import RunOutcome
-    from onnxlint_cmsis.commands.work import Linted
     from onnxlint_cmsis.config.resolve import Configuration
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.reporters.report_run import Run
@@ -27,7 +27,7 @@ DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernel
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
-every layer), config-schema.
+every layer), memory (arena of a .tflite model), config-schema.
 `onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
 STDIN_NAME = "<stdin>"
 
@@ -42,7 +42,7 @@ def run(argv: list[str]) -> int:
         force_exclude=args.force_exclude,
     )
     for folder in found.empty:
-        print(f"{PROGRAM}: warning: no .onnx file in {folder}", file=sys.stderr)
+        print(f"{PROGRAM}: warning: no .onnx or .tflite file in {folder}", file=sys.stderr)
     if args.show_files:
         return _print("".join(f"{path}\n" for path in found.files))
     mode = _mode(args)
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
 
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     if not args.paths:
-        raise UsageError("no paths; name .onnx files, folders to search, or - for standard input")
+        raise UsageError("no paths; name .onnx or .tflite files, folders to search, or - for standard input")
     _check_baselines(jobs)
     return _report(args, _lint(args, jobs), leading)
 
@@ -65,9 +65,8 @@ def make_parser() -> CommandParser:
     parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add(
-        "paths", nargs="*", metavar="PATHS", help="model files, folders to search for .onnx files, - for standard input"
-    )
+    text = "model files, folders to search for .onnx and .tflite files, - for standard input"
+    add("paths", nargs="*", metavar="PATHS", help=text)
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
     add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
     add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")

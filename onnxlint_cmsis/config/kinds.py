@@ -11,6 +11,7 @@ from onnxlint_cmsis.config.codes import resolve
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import BY_FORMAT, LEVELS, UNLIMITED
 from onnxlint_cmsis.config.settings import Suppression
+from onnxlint_cmsis.runtimes.runtime import NAMES, runtime_of
 from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
@@ -199,6 +200,16 @@ def _release(key: Key, value: object) -> str:
     return normalise_release(_text(key, value))
 
 
+def _runtime(key: Key, value: object) -> str:
+    text = _text(key, value)
+    runtime_of(text)
+    return text
+
+
+def _made_runtime(text: str, _place: Place) -> object:
+    return runtime_of(text)
+
+
 def _globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
     return tuple(Glob(pattern, place.root) for pattern in patterns)
 
@@ -234,6 +245,7 @@ def _accepted(entries: tuple[dict[str, str], ...], place: Place) -> tuple[Suppre
 
 
 _TEXT: dict[str, object] = {"type": "string"}
+_RUNTIME: dict[str, object] = {**_TEXT, "pattern": f"^(auto|({'|'.join(NAMES)})(@.+)?)$"}
 _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 _SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
 _SHAPE: dict[str, object] = {"type": "array", "minItems": 1, "items": _SIZE}
@@ -258,6 +270,9 @@ _OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
 
 KINDS: dict[str, Kind] = {
     "release": Kind("a text", _release, _TEXT),
+    "runtime": Kind(
+        "a runtime, with @ and a commit or date where it is not the newest", _runtime, _RUNTIME, make=_made_runtime
+    ),
     "path": Kind("a path, relative to the configuration file", _text, _TEXT, make=_path),
     "choice": Kind("one of the allowed values", _choice, _TEXT),
     "least-level": Kind("a level", _choice, _TEXT, make=_least_level),

@@ -8,9 +8,11 @@ from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
-from onnxlint_cmsis.config.files import ConfigError, Layer, absolute, nearest, read, refuse_unknown
+from onnxlint_cmsis.config.files import ConfigError, SettingsLayer, absolute, nearest, read, refuse_unknown
 from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.settings import KEYS, Settings
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.runtimes.runtime import runtime_for
 from onnxlint_cmsis.types import Target
 
 COMMAND_LINE = "command line"
@@ -21,35 +23,38 @@ _BY_NAME = {key.name: key for key in KEYS}
 class Configuration:
     """The settings of every file of one run; configuration files are searched and read once per folder."""
 
-    def __init__(self, *, config: str = "", isolated: bool = False, options: Layer | None = None) -> None:
+    def __init__(self, *, config: str = "", isolated: bool = False, options: SettingsLayer | None = None) -> None:
         """`config` names the file instead of searching; `isolated` takes none; `options` is the command line."""
         self._named = config
         self._isolated = isolated
         self._options = options
-        self._by_folder: dict[Path, Settings] = {}
+        self._found: dict[tuple[Path, bool], Settings] = {}
 
     def settings_for(self, path: str) -> Settings:
         """The settings a file is linted with; ConfigError where its configuration is wrong."""
-        folder = absolute(path).parent
-        if folder not in self._by_folder:
-            self._by_folder[folder] = self._resolve(folder)
-        return self._by_folder[folder]
+        folder, tflite = absolute(path).parent, is_tflite_path(path)
+        if (folder, tflite) not in self._found:
+            self._found[folder, tflite] = self._resolve(folder, tflite)
+        return self._found[folder, tflite]
 
-    def _resolve(self, folder: Path) -> Settings:
+    def _resolve(self, folder: Path, tflite: bool) -> Settings:
         found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
         layers = (read(found) if found else None, self._options)
-        return resolve_layers(tuple(layer for layer in layers if layer))
+        return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
 
 
 def make_settings(**values: Any) -> Settings:
     """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
-    layer = Layer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
+    layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
     return resolve_layers((layer,))
 
 
-def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
-    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong."""
+def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:
+    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong.
+
+    `tflite` tells whether they are for `.tflite` files, which another runtime reads than `.onnx` files.
+    """
     raw: dict[str, object] = {key.name: key.default for key in KEYS}
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
     origins = {key.name: "default" for key in KEYS}
@@ -62,17 +67,22 @@ def resolve_layers(layers: tuple[Layer, ...]) -> Settings:
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
+    runtime = runtime_for(value["runtime"], tflite=tflite)
+    if runtime.release and origins["release"] == "default":
+        value["release"] = raw["release"] = runtime.release
+        origins["release"] = runtime.label
+    value["runtime"] = runtime._replace(brings=origins["release"] == runtime.label)
     value["targets"] = _targets(value, origins["targets"])
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     return Settings(**named, file=_file(layers), origins=origins, raw=raw)
 
 
-def _forgotten(layer: Layer) -> list[str]:
+def _forgotten(layer: SettingsLayer) -> list[str]:
     """Keys whose values from earlier layers fall away."""
     return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
 
 
-def _file(layers: tuple[Layer, ...]) -> str:
+def _file(layers: tuple[SettingsLayer, ...]) -> str:
     """The configuration file among the layers, empty where there is none."""
     return next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
 

@@ -19,6 +19,7 @@ from onnxlint_cmsis.config.keys import (
     Key,
     setting,
 )
+from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
 from onnxlint_cmsis.types import Level, Target
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ class Settings:
         metavar="CPU",
     )
     release: str = setting("release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE")
+    runtime: Runtime = setting(
+        "runtime",
+        AUTO,
+        "Who calls CMSIS-NN: direct (the application, as the functions want), tflm (TensorFlow Lite Micro), executorch "
+        "or tvm (up to 0.18.0), with @ and a commit or date for another revision than the newest that was reviewed "
+        "(tflm@2026-06). auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN: "
+        "that one is judged unless `release` is set.",
+        option="--runtime",
+        metavar="NAME[@VERSION]",
+    )
     compiler: str = setting(
         "choice",
         "gcc",
@@ -254,7 +265,7 @@ class Settings:
         from onnxlint_cmsis.analysis import AnalysisSettings
 
         limit = self.size_checks_limit if self.weights else 0
-        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes, limit)
+        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes, self.runtime, limit)
 
 
 def _keys() -> tuple[Key, ...]:

@@ -46,12 +46,9 @@ def analyse(graph: Graph) -> Dimensions:
         layers = _named(graph, deciders.get(leaf, ())), _named(graph, readers.get(leaf, ()))
         if size := resolver.leaves[leaf].size:
             classes[leaf] = _class(leaf, size, members[leaf], layers, by_leaf[leaf])
-    groups = {
-        node: {name: resolver.axis(dimension) for name, dimension in named.items()}
-        for node, named in context.groups.items()
-    }
+    multipliers = {node: resolver.axis(dimension) for node, dimension in context.multipliers.items()}
     names = tuple(_size_name(resolver, naming) for naming in context.namings)
-    return Dimensions(tuple(classes.values()), names, axes, uses, by_leaf, groups, classes)
+    return Dimensions(tuple(classes.values()), names, axes, uses, by_leaf, multipliers, classes)
 
 
 def _locks(context: Context) -> dict[Dimension, dict[Lock, None]]:

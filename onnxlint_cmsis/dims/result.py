@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, text
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, text
 from onnxlint_cmsis.algebra.variables import Lock
 from onnxlint_cmsis.types import Freedom
 
 
-@dataclass(frozen=True)
-class Decider:
+class Decider(NamedTuple):
     """A layer whose constant weights have the class along one of their channel axes."""
 
     node: int
@@ -21,8 +21,7 @@ class Decider:
     """Operator."""
 
 
-@dataclass(frozen=True)
-class DimensionClass:
+class DimensionClass(NamedTuple):
     """Axes, or pieces of axes, that have one size in common."""
 
     id: int
@@ -74,7 +73,7 @@ class Dimensions:
     _axes: dict[str, tuple[Axis, ...]] = field(repr=False)
     _uses: dict[tuple[int, int], tuple[Axis, ...]] = field(repr=False)
     _locks: dict[int, tuple[Lock, ...]] = field(repr=False)
-    _groups: dict[int, dict[str, Axis]] = field(repr=False)
+    _multipliers: dict[int, Axis] = field(repr=False)
     _classes: dict[int, DimensionClass] = field(repr=False)
 
     def axes(self, tensor: str) -> tuple[Axis, ...] | None:
@@ -115,23 +114,12 @@ class Dimensions:
 
         That of a convolution with one group over one input channel is its output channels.
         """
-        return self._group_class(node, "multiplier")
-
-    def group_input_class(self, node: int) -> DimensionClass | None:
-        """Input channels per group of a grouped convolution."""
-        return self._group_class(node, "inputs")
-
-    def group_output_class(self, node: int) -> DimensionClass | None:
-        """Output channels per group of a grouped convolution."""
-        return self._group_class(node, "outputs")
+        axis = self._multipliers.get(node)
+        return None if axis is None else self._class(axis)
 
     def class_with_id(self, leaf: int) -> DimensionClass | None:
         """Class of a leaf; None for a leaf that no layer's weights decide or read, or of unknown size."""
         return self._classes.get(leaf)
 
-    def _group_class(self, node: int, name: str) -> DimensionClass | None:
-        axis = self._groups.get(node, {}).get(name)
-        return None if axis is None else self._class(axis)
-
     def _class(self, axis: Axis) -> DimensionClass | None:
-        return self._classes.get(axis.leaf) if axis.form is Form.LEAF else None
+        return self._classes.get(axis.leaf) if axis.form is AxisForm.LEAF else None

@@ -23,11 +23,6 @@ class Operands(NamedTuple):
     step: int = 0
     """Distance from one operand to the next where there may be any number of them, 0 where not."""
 
-    @property
-    def weight_scale(self) -> int:
-        """Scale of the weights, for operators that carry it themselves."""
-        return next((each.scale for each in self.quantized if each.value == self.weights), -1)
-
 
 def operands(domain: str, op_type: str) -> Operands:
     """Input positions of an operator; one that is not known reads one activation, at position 0."""

@@ -64,6 +64,8 @@ class Cause(str, Enum):
     """Its result is not quantized."""
     GROUPS = "groups"
     """The release computes a grouped convolution as a dense one."""
+    RUNTIME = "runtime"
+    """The runtime does not call the function for it."""
     SHAPE = "shape"
     """The rank or sizes of its operands are unknown."""
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 RECURRENT = ("LSTM", "GRU", "RNN")
 PRODUCTS = ("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Gemm", "FusedGemm")
+ENOUGH = 0.05
+"""Share of a model's work from which on code beside CMSIS-NN is a warning."""
 SMALLEST = 0.01
 """Least share that is given as a number."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.plain import counted, paint, printable, shortened
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
-WIDEST = 56
-"""Characters of a node's or tensor's name; JSON has them in full."""
 UNIT = "predicted instructions (not cycles)"
 
 
@@ -157,9 +155,3 @@ def _numbers(before: int, after: int) -> str:
 def _names(names: tuple[str, ...]) -> str:
     shown = ", ".join(shortened(name) for name in names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-
-
-def shortened(text: str) -> str:
-    """The text, its middle left out where it is too long."""
-    head = WIDEST // 3
-    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"

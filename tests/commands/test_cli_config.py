@@ -17,7 +17,7 @@ from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.commands.config_schema import schema
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of
-from onnxlint_cmsis.config.files import ConfigError, Layer
+from onnxlint_cmsis.config.files import ConfigError, SettingsLayer
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.resolve import Configuration, make_settings
 from onnxlint_cmsis.config.settings import KEYS, Settings
@@ -31,6 +31,7 @@ else:
 
 GOOD = """
 targets = ["cortex-m4", "cortex-m55+nomve"]
+runtime = "direct"
 release = "6.0.0"
 compiler = "armclang"
 assume = "s16"
@@ -74,6 +75,9 @@ BAD = [
     ("targets = []", "targets: the list is empty"),
     ("targets = [4]", "targets: [4] is not a list of texts"),
     ("targets = ['z80']", "targets: CPU 'z80' is not known; allowed: cortex-m0"),
+    ("runtime = 'glow'", "runtime: runtime 'glow' is not known; allowed: direct, tflm, executorch, tvm"),
+    ("runtime = 'tflm@2025-03'", "runtime: TensorFlow Lite Micro '2025-03' has not been reviewed; reviewed: "),
+    ("runtime = 'tvm@2025-02'", "runtime: TVM has had no CMSIS-NN since 2024-12-10"),
     ("release = '1.0'", "release: CMSIS-NN release '1.0' is not known; allowed: cmsis5-5.8.0"),
     ("release = 7", "release: 7 is not a text"),
     ("fail-on = 'bad'", "fail-on: 'bad' is not one of note, warning, error"),
@@ -104,7 +108,7 @@ BAD = [
 
 def settings(folder: Path, text: str, **options) -> Settings:
     (folder / "onnxlint-cmsis.toml").write_text(text)
-    layer = Layer("command line", str(folder), options["options"]) if "options" in options else None
+    layer = SettingsLayer("command line", str(folder), options["options"]) if "options" in options else None
     return Configuration(options=layer).settings_for(str(folder / "m.onnx"))
 
 
@@ -146,7 +150,7 @@ def test_schema_agrees_with_the_checks():
     validator = jsonschema.Draft202012Validator(schema())
     validator.check_schema(schema())
     assert not list(validator.iter_errors(tomllib.loads(GOOD)))
-    unseen = ("CNN9", "z80", "'1.0'", "= \n", "a = ")
+    unseen = ("CNN9", "@", "z80", "'1.0'", "= \n", "a = ")
     for text, _ in BAD:
         if not any(word in text for word in unseen):
             assert list(validator.iter_errors(tomllib.loads(text))), text

@@ -85,9 +85,6 @@ def test_grouped_convolution_moves_within_groups() -> None:
     dimensions = prove(build, head(build, build.conv(data, 3, 4, group=2, name="grouped"), 4))
     assert dimensions.channel_text("stem_0", 1) == "6 = 2 x 3"
     assert dimensions.channel_text("grouped_0", 1) == "4 = 2 x 2"
-    assert dimensions.group_input_class(1).size == 3
-    assert dimensions.group_output_class(1).size == 2
-    assert dimensions.group_input_class(1).freedom.value == "FREE"
     assert "grouped: group count of a grouped convolution" in reasons(dimensions, "stem_0", 1)
 
 
@@ -128,7 +125,6 @@ def test_transposed_grouped() -> None:
     made = build.op("ConvTranspose", data, build.weights(6, 2, 2, 2), build.weights(4), name="up", group=2)
     dimensions = prove(build, head(build, made, 4))
     assert [dimensions.channel_text(name, 1) for name in ("stem_0", "up_0")] == ["6 = 2 x 3", "4 = 2 x 2"]
-    assert (dimensions.group_input_class(1).size, dimensions.group_output_class(1).size) == (3, 2)
 
 
 @pytest.mark.parametrize("turned", [0, 1])

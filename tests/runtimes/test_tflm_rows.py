@@ -10,9 +10,10 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
-from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport, TflmVerdict
+from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
 from support.tflite_writer import restore, write
 from support.tflm_rows import build_of, differences
@@ -78,7 +79,7 @@ def test_every_output_that_differs_from_reference_kernels_has_a_reason():
         if row["kernels"] != "cmsis_nn" or row["status"] != "ok" or row.get("output_note"):
             continue  # rows with a note are marred by a compiler
         report = interpret(model_of(row["model"]), build_of(row))
-        reasons = [operator.reason for operator in report.operators if operator.verdict is TflmVerdict.WRONG]
+        reasons = [operator.reason for operator in report.operators if operator.verdict is RuntimeVerdict.WRONG]
         if row["equals_reference_kernels"]:
             assert not reasons or row["model"] in AGREED_TRAPS, (row["model"], reasons)
         elif row["model"] not in FLOAT_STEPS:

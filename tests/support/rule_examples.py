@@ -16,7 +16,7 @@ HEADER = '<ir_version: 10, opset_import: ["" : 13]>\n'
 
 def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
     """Lint an example in an empty folder; code and level of each finding."""
-    model = folder / "model.onnx"
+    model = folder / example.name
     if isinstance(example.model, bytes):
         model.write_bytes(example.model)
     elif example.model is not None:

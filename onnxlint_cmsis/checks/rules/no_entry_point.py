@@ -20,14 +20,11 @@ from onnxlint_cmsis.checks.subject import ModelSubject, Subject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Cause, Decision
-from onnxlint_cmsis.lower.work import percent, total
+from onnxlint_cmsis.lower.work import ENOUGH, percent, total
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
-
-ENOUGH = 0.05
-"""Share of a model's work from which on a reason is a warning."""
 
 RULE = Rule(
     code="CNN190",
@@ -63,7 +60,8 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for reason, members in _by_reason(subject).items():
         weight = _weighed(subject.model, [member.record for member in members])
         for member in members:
-            if subject.model.work[member.record.node.index].operations != 0:
+            index = member.record.node.index
+            if subject.model.work[index].operations != 0 and index not in subject.model.told:
                 yield _statement(subject.model.graph.path, member, reason, weight)
 
 

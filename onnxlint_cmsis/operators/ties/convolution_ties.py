@@ -17,7 +17,7 @@ def convolution(context: Context, data: int, weights: int, per_output: tuple[int
         context.tie(channels, columns)
         made, reads = rows, [columns]
         if context.size(columns) == 1:
-            context.groups[context.node.index] = {"multiplier": rows}
+            context.multipliers[context.node.index] = rows
     elif context.size(columns) == 1:
         made, reads = _depthwise(context, channels, kernel, group), []
     else:
@@ -82,7 +82,7 @@ def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) 
         context.tie(rows, channels)
     else:
         multiplier = Dimension(share)
-        context.groups[context.node.index] = {"multiplier": multiplier}
+        context.multipliers[context.node.index] = multiplier
         context.tie(rows, context.product((channels, multiplier)))
     return rows
 
@@ -92,7 +92,7 @@ def _multiplied(context: Context, channels: Dimension, multiplier: Dimension) ->
     if context.size(multiplier) == 1:
         context.pin(multiplier, "one output channel per input channel")
         return channels
-    context.groups[context.node.index] = {"multiplier": multiplier}
+    context.multipliers[context.node.index] = multiplier
     return context.product((channels, multiplier))
 
 
@@ -104,7 +104,6 @@ def _grouped(
     outputs = Dimension(_share(context, rows, group))
     context.tie(channels, context.product((groups, columns)))
     context.tie(rows, context.product((groups, outputs)))
-    context.groups[context.node.index] = {"group": groups, "inputs": columns, "outputs": outputs}
     return rows, [columns]
 
 
@@ -116,7 +115,6 @@ def _transposed_groups(
     inputs = Dimension(_share(context, rows, group))
     context.tie(rows, context.product((groups, inputs)))
     context.tie(channels, rows)
-    context.groups[context.node.index] = {"group": groups, "inputs": inputs, "outputs": columns}
     return context.product((groups, columns)), [columns], [inputs]
 
 

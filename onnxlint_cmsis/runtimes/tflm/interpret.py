@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, lay_out
 from onnxlint_cmsis.runtimes.tflm.kernel_table import kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
@@ -13,7 +14,6 @@ from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     TflmOperator,
     TflmReport,
-    TflmVerdict,
     decided,
     halt,
     stopped,
@@ -54,16 +54,16 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     try:
         kernel(p)
     except Unpredictable as found:
-        return stopped(owner, TflmVerdict.UNDECIDED, str(found))
+        return stopped(owner, RuntimeVerdict.UNDECIDED, str(found))
     except Refused as refusal:
         if refusal.stage is Stage.INVOKE:
             p.fails = refusal.message
             return decided(p, number)
         halted = halt(p, Stage.PREPARE)
         if halted:
-            return stopped(owner, TflmVerdict.HALTS, halted)
+            return stopped(owner, RuntimeVerdict.HALTS, halted)
         message = f"{refusal.message}; Node {view.operator.op} (number {view.number}) failed to prepare with status 1"
-        return stopped(owner, TflmVerdict.REFUSED, refusal.message, message)
+        return stopped(owner, RuntimeVerdict.REFUSED, refusal.message, message)
     return decided(p, number)
 
 
@@ -74,9 +74,9 @@ def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:
         for operator in operators:
             if operator.stage == stage:
                 status = "invoke_error" if stage == Stage.INVOKE else "alloc_error"
-                halts = operator.verdict is TflmVerdict.HALTS
+                halts = operator.verdict is RuntimeVerdict.HALTS
                 return "halt" if halts else status, "; ".join(filter(None, (*printed, operator.message)))
-            if stage == Stage.PREPARE and operator.verdict is TflmVerdict.UNDECIDED:
+            if stage == Stage.PREPARE and operator.verdict is RuntimeVerdict.UNDECIDED:
                 return "undecided", ""
             if stage == Stage.INVOKE and operator.message:
                 printed.append(operator.message)

@@ -12,6 +12,7 @@ from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_po
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import reference
+from onnxlint_cmsis.runtimes.tflm.registered_operators import REGISTERED
 from onnxlint_cmsis.runtimes.tflm.transpose_conv_kernel import transpose_conv
 
 KERNELS: dict[str, Callable[[Preparation], None]] = {
@@ -34,22 +35,6 @@ KERNELS: dict[str, Callable[[Preparation], None]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
 }
 """Operators whose Prepare is written down."""
-
-REGISTERED = frozenset(
-    {
-        "ABS", "ADD_N", "ARG_MAX", "ARG_MIN", "ASSIGN_VARIABLE", "BATCH_TO_SPACE_ND", "BROADCAST_ARGS",
-        "BROADCAST_TO", "CALL_ONCE", "CAST", "CEIL", "CONCATENATION", "COS", "CUMSUM", "DEPTH_TO_SPACE", "DEQUANTIZE",
-        "DIV", "DYNAMIC_UPDATE_SLICE", "ELU", "EMBEDDING_LOOKUP", "EQUAL", "EXP", "EXPAND_DIMS", "FILL", "FLOOR",
-        "FLOOR_DIV", "FLOOR_MOD", "GATHER", "GATHER_ND", "GREATER", "GREATER_EQUAL", "HARD_SWISH", "IF",
-        "L2_NORMALIZATION", "L2_POOL_2D", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOG", "LOGICAL_AND", "LOGICAL_NOT",
-        "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MEAN", "MIRROR_PAD", "NEG", "NOT_EQUAL", "PACK", "PRELU", "QUANTIZE",
-        "READ_VARIABLE", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RESHAPE", "RESIZE_BILINEAR",
-        "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "ROUND", "RSQRT", "SELECT_V2", "SHAPE", "SIN", "SLICE",
-        "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SQUEEZE",
-        "STRIDED_SLICE", "SUB", "SUM", "TANH", "UNPACK", "VAR_HANDLE", "WHILE", "ZEROS_LIKE",
-    }
-)  # fmt: skip
-"""Further operators that a resolver can add (lite/micro/micro_mutable_op_resolver.h); all run reference code."""
 
 
 def kernel_of(op: str) -> Callable[[Preparation], None] | None:

@@ -63,6 +63,8 @@ class Preparation:
         """TFLITE_DCHECKs that do not hold: the source line of each."""
         self.wrong: list[str] = []
         """Why the output will not be what the model says, though no status tells."""
+        self.hazards: list[str] = []
+        """What is known against the calls of functions."""
         self.dropped: str = ""
         """An error that Eval meets and does not hand on."""
         self.reference: str = ""
@@ -155,7 +157,7 @@ class Preparation:
         self.call, self.chain = call, (function, *found.chain)
         if found.chain[:1] == (function,):
             self.chain = found.chain
-        self.wrong += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
+        self.hazards += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
         if found.status:
             self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
 from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
@@ -17,23 +17,6 @@ TEMP_BUFFERS = (
     "All temp buffers must be freed before calling ResetTempAllocations()"
 )
 """What a Prepare prints that frees a tensor it never allocated, once for itself and once for what follows."""
-
-
-class TflmVerdict(str, Enum):
-    """What becomes of one operator."""
-
-    CMSIS_NN = "CMSIS-NN"
-    """CMSIS-NN functions compute it."""
-    REFERENCE = "reference code"
-    """Portable code of the runtime's own computes it."""
-    REFUSED = "refused"
-    """AllocateTensors or Invoke returns an error."""
-    HALTS = "halts"
-    """The firmware stops: a check does not hold."""
-    WRONG = "wrong"
-    """No error is seen, and the output is not what the model says."""
-    UNDECIDED = "undecided"
-    """The kernel would read what is not there."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +33,12 @@ class TflmOperator:
     """CMSIS-NN functions that are called, outermost; none for reference code."""
     chain: tuple[str, ...]
     """Kernels of the last function in order of delegation."""
-    verdict: TflmVerdict
+    verdict: RuntimeVerdict
     """What becomes of it."""
     reason: str
     """Why."""
+    own: tuple[str, ...]
+    """Reasons for wrong values that lie in the runtime and not in a function it calls."""
     message: str
     """What the firmware prints; empty where it prints nothing."""
     stage: str
@@ -81,10 +66,10 @@ class TflmReport(NamedTuple):
     """Why it is not known."""
 
 
-def stopped(owner: tuple[int, int, str], verdict: TflmVerdict, reason: str, message: str = "") -> TflmOperator:
+def stopped(owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "") -> TflmOperator:
     """The row of an operator at which the allocation stops."""
-    stage = "" if verdict is TflmVerdict.UNDECIDED else Stage.PREPARE.value
-    return TflmOperator(*owner, (), (), verdict, reason, message, stage, (), None, None)
+    stage = "" if verdict is RuntimeVerdict.UNDECIDED else Stage.PREPARE.value
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None)
 
 
 def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmOperator:
@@ -93,7 +78,7 @@ def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmO
     if operator.op == "CUSTOM":
         reason = f"{operator.title} is a custom operator, which the application would have to register"
     message = f"Failed to get registration from op code {operator.op}"
-    return TflmOperator(*owner, (), (), TflmVerdict.REFUSED, reason, message, "registration", (), None, None)
+    return TflmOperator(*owner, (), (), RuntimeVerdict.REFUSED, reason, (), message, "registration", (), None, None)
 
 
 def decided(p: Preparation, number: int) -> TflmOperator:
@@ -113,6 +98,7 @@ def decided(p: Preparation, number: int) -> TflmOperator:
         p.chain,
         verdict,
         reason,
+        tuple(p.wrong),
         message,
         stage,
         tuple(p.scratch),
@@ -121,24 +107,29 @@ def decided(p: Preparation, number: int) -> TflmOperator:
     )
 
 
-def _verdict(p: Preparation) -> tuple[TflmVerdict, str, str, str]:
+def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
     """Verdict, reason, message and stage."""
     for stage in Stage:
         place = halt(p, stage)
         if place:
-            return TflmVerdict.HALTS, place, "", stage.value
+            return RuntimeVerdict.HALTS, place, "", stage.value
         if stage is Stage.PREPARE and p.forgotten_bias:
             reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
-            return TflmVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
+            return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
     if p.fails:
         message = f"{p.fails}; Node {p.view.operator.op} (number {p.view.number}) failed to invoke with status 1"
-        return TflmVerdict.REFUSED, p.fails, message, Stage.INVOKE.value
-    if p.dropped or p.wrong:
+        return RuntimeVerdict.REFUSED, p.fails, message, Stage.INVOKE.value
+    if p.dropped or p.wrong or p.hazards:
         message = p.dropped if p.dropped.startswith("tensorflow/") else ""
-        return TflmVerdict.WRONG, "; ".join(p.wrong) or f"an error is dropped: {p.dropped}", message, ""
+        return (
+            RuntimeVerdict.WRONG,
+            "; ".join([*p.hazards, *p.wrong]) or f"an error is dropped: {p.dropped}",
+            message,
+            "",
+        )
     if p.functions:
-        return TflmVerdict.CMSIS_NN, "", "", ""
-    return TflmVerdict.REFERENCE, p.reference, "", ""
+        return RuntimeVerdict.CMSIS_NN, "", "", ""
+    return RuntimeVerdict.REFERENCE, p.reference, "", ""
 
 
 def halt(p: Preparation, stage: Stage) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.results.file_result import FileResult
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def fix_one(job: Job) -> Linted:
 
     An exception becomes the `error`.
     """
+    if is_tflite_path(job.path):
+        return _not_fixed(job)
     from onnxlint_cmsis import engine
     from onnxlint_cmsis.fixers.fix_file import fix_file
 
@@ -93,6 +96,16 @@ def fix_one(job: Job) -> Linted:
     if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
         return Linted(job, _nothing_said(job))
     return Linted(job, _nothing_said(job)._replace(notes=notes, fix=fixed))
+
+
+def _not_fixed(job: Job) -> Linted:
+    """A file of a format that fixes are not made on; asking for it to be rewritten fails."""
+    from onnxlint_cmsis.results.fix_result import FixResult
+
+    linted = lint_one(job) if job.fix == "fix" else Linted(job, _nothing_said(job))
+    reason, failed = "not yet: fixes are made on ONNX models", job.fix != "diff"
+    fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=reason, failed=failed)
+    return linted._replace(file=linted.file._replace(fix=fix))
 
 
 def _nothing_said(job: Job) -> FileResult:

@@ -1,0 +1,53 @@
+"""The runtime runs reference code, not CMSIS-NN.
+
+The runtime has an operator that computes the layer, in portable code that no instruction set speeds up. Where the
+runtime has a CMSIS-NN kernel for the operator, and the layer's types or shapes keep it from being taken, this is a
+warning; where it has none at all, a note.
+
+**What to do.** The message says what decided. Types: int8 has the most kernels. Operators without a kernel: they cost
+the more, the larger their tensors are.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.runtime_check import report_remark
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN403",
+    name="runtime-reference-code",
+    level=Level.WARNING,
+    scope=RuleScope.RUNTIME,
+    summary="The runtime runs reference code, not CMSIS-NN.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[1, 8, 8, 8] y)
+<float s = {0.1}, int8 z = {0}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Concat<axis = 1>(a, a)
+    c = QuantizeLinear(b, s, z)
+    y = DequantizeLinear(c, s, z)
+}
+""",
+        options="--runtime tflm",
+    ),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Add(a, a)
+    c = QuantizeLinear(b, s, z)
+    y = DequantizeLinear(c, s, z)
+}
+""",
+        options="--runtime tflm",
+    ),
+    kinds=("runtime-reference",),
+)
+
+run = report_remark

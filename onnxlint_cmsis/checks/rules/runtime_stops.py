@@ -1,0 +1,53 @@
+"""The runtime refuses a layer, or halts.
+
+A runtime checks scales, zero-points, types and sizes before it runs a model. What does not hold makes it refuse the
+whole model at start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
+The message names the check by file and line.
+
+**What to do.** Give the layer the numbers that the check asks for: a softmax scale of 1/256 with zero-point -128,
+equal scales around pools and concatenations, int16 activations with zero-point 0.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.runtime_check import report_remark
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN401",
+    name="runtime-stops",
+    level=Level.ERROR,
+    scope=RuleScope.RUNTIME,
+    summary="The runtime refuses a layer, or halts.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 16] x) => (float[1, 16] y)
+<float s = {0.1}, int8 z = {0}, float t = {0.00392157}, int8 u = {-128}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Softmax<axis = 1>(a)
+    c = QuantizeLinear(b, t, u)
+    y = DequantizeLinear(c, t, u)
+}
+""",
+        options="--runtime tflm",
+    ),
+    good=Example(
+        """
+g (float[1, 16] x) => (float[1, 16] y)
+<float s = {0.1}, int8 z = {0}, float t = {0.00390625}, int8 u = {-128}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Softmax<axis = 1>(a)
+    c = QuantizeLinear(b, t, u)
+    y = DequantizeLinear(c, t, u)
+}
+""",
+        options="--runtime tflm",
+    ),
+    kinds=("runtime-stops",),
+)
+
+run = report_remark

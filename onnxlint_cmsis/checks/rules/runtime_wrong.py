@@ -1,0 +1,53 @@
+"""The runtime computes a layer wrongly and reports success.
+
+The kernel of the runtime takes no notice of something that the model says, and no status tells. TensorFlow Lite
+Micro's convolutions, for one, neither check nor use the zero-point of the weights.
+
+**What to do.** The message says what is ignored. For weights: quantize them symmetrically.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.runtime_check import report_remark
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN402",
+    name="runtime-wrong",
+    level=Level.ERROR,
+    scope=RuleScope.RUNTIME,
+    summary="The runtime computes a layer wrongly and reports success.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, s, z)
+    y = DequantizeLinear(d, s, z)
+}
+""",
+        options="--runtime tflm",
+    ),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, s, z)
+    y = DequantizeLinear(d, s, z)
+}
+""",
+        options="--runtime tflm",
+    ),
+    kinds=("runtime-wrong",),
+)
+
+run = report_remark

@@ -1,0 +1,50 @@
+"""The form of a runtime's conditions: one row for each operator and condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.runtime import Runtime
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
+from onnxlint_cmsis.types import Level
+
+
+class ConditionRow(NamedTuple):
+    """What a runtime does with some operators where a condition holds."""
+
+    kind: str
+    """What it is about; the rule of this kind reports it."""
+    verdict: RuntimeVerdict
+    """What becomes of the layer."""
+    ops: tuple[str, ...]
+    """Operators in TensorFlow Lite's words; none for every operator."""
+    holds: Callable[[LayerFacts], bool]
+    """The condition."""
+    reason: str
+    """Why, as a clause; `{op}` is the operator."""
+    source: str
+    """File and lines of the runtime, at the newest revision that was reviewed."""
+    since: str = ""
+    """Day from which it holds; empty for always."""
+    until: str = ""
+    """Day from which it holds no more; empty for none."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+
+    def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
+        """Whether the row decides about a layer in a revision."""
+        dated = self.since <= runtime.since and (not self.until or runtime.since < self.until)
+        return dated and (not self.ops or facts.op in self.ops) and self.holds(facts)
+
+
+def always(_facts: LayerFacts) -> bool:
+    """A condition that always holds."""
+    return True
+
+
+def caused(*causes: Cause) -> Callable[[LayerFacts], bool]:
+    """The condition that CMSIS-NN cannot compute a layer for one of these causes."""
+    return lambda facts: facts.cause in causes

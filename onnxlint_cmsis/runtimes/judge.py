@@ -1,0 +1,143 @@
+"""What a runtime makes of the layers of an ONNX model: who computes them there, and what is to be said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.verdict import Cause, Verdict
+from onnxlint_cmsis.lower.work import ENOUGH, total, work_of
+from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
+from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
+from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
+from onnxlint_cmsis.runtimes.runtime import Runtime
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
+from onnxlint_cmsis.types import Level, Location
+
+CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
+    "tflm": tflm_conditions.ROWS,
+    "executorch": executorch_conditions.ROWS,
+    "tvm": tvm_conditions.ROWS,
+}
+"""Conditions of each runtime."""
+PHRASES = {
+    RuntimeVerdict.REFERENCE: "{title} runs reference code, no CMSIS-NN: {reason}.",
+    RuntimeVerdict.REFUSED: "{title} refuses it: {reason}.",
+    RuntimeVerdict.WRONG: "{title} gives wrong values and reports success: {reason}.",
+    RuntimeVerdict.HALTS: "a build of {title} with checks halts: {reason}.",
+    RuntimeVerdict.UNDECIDED: "{title}: {reason}.",
+    RuntimeVerdict.CMSIS_NN: "{title}: {reason}.",
+}
+BESIDE = (RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED)
+"""Verdicts with which no function of CMSIS-NN is called."""
+
+
+class JudgedLayer(NamedTuple):
+    """One layer in a runtime."""
+
+    record: LoweredLayer
+    """The layer with the call that the runtime makes, or the reason why it makes none."""
+    verdict: RuntimeVerdict
+    """What becomes of it."""
+    row: ConditionRow | None = None
+    """The condition that decided it; None where none did."""
+    reason: str = ""
+    """Why, as a clause."""
+    padded: bool = False
+    """Whether its padding becomes a PAD operator."""
+
+
+class Judged(NamedTuple):
+    """A model in a runtime."""
+
+    layers: tuple[JudgedLayer, ...]
+    """Every layer, in file order."""
+    lowered: Lowered
+    """The layers as the runtime has them."""
+
+
+def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
+    """Ask the runtime's conditions about every layer."""
+    layers = tuple(_layer(LayerFacts(graph, record), runtime) for record in lowered.records)
+    return Judged(layers, replace(lowered, records=tuple(layer.record for layer in layers)))
+
+
+def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
+    record = facts.record
+    row = next((row for row in CONDITIONS[runtime.name] if row.decides(facts, runtime)), None)
+    if row is None:
+        verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
+        judged = JudgedLayer(record, verdict, None, record.reason)
+    else:
+        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name))
+    if judged.verdict in BESIDE:
+        return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
+    return _padded(judged) if runtime.name == "tflm" else judged
+
+
+def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
+    """A layer that the runtime hands to no function of CMSIS-NN."""
+    if record.verdict is not Verdict.CMSIS_NN:
+        return record
+    return replace(record, verdict=Verdict.PLAIN, cause=Cause.RUNTIME, reason=reason)
+
+
+def _padded(judged: JudgedLayer) -> JudgedLayer:
+    """The layer behind the PAD operator that its padding becomes, if it does."""
+    layer = judged.record.layer
+    if judged.record.verdict is not Verdict.CMSIS_NN or layer is None or not becomes_pad(layer.call):
+        return judged
+    record = replace(judged.record, layer=replace(layer, call=behind_pad(layer.call)))
+    return judged._replace(record=record, padded=True)
+
+
+def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
+    """What is to be said, once for each operator and reason."""
+    work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
+    groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
+    for layer in layers:
+        if layer.row:
+            groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
+    found = [
+        RuntimeRemark(
+            row.kind,
+            row.verdict,
+            f"{op} {named(_labels(nodes))}: {PHRASES[row.verdict].format(title=runtime.title, reason=reason)}",
+            _place(graph.path, nodes[0]),
+            _labels(nodes),
+            level=_level(row, nodes, work),
+            source=row.source,
+        )
+        for (op, row, reason), nodes in groups.items()
+    ]
+    padded = [layer.record.node for layer in layers if layer.padded]
+    return (*found, *([_pads(graph.path, padded)] if padded else []))
+
+
+def _labels(nodes: list[Node]) -> tuple[str, ...]:
+    return tuple(node.label for node in nodes)
+
+
+def _level(row: ConditionRow, nodes: list[Node], work: dict[int, int | None]) -> Level | None:
+    """The row's level; that of the rule where reference code does much of a model's work."""
+    mine, every = total(work[node.index] for node in nodes), total(work.values())
+    much = mine is not None and every and mine / every >= ENOUGH
+    return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
+
+
+def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
+    text = (
+        f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
+        "front, and the layer is judged without padding."
+    )
+    place = _place(path, nodes[0])
+    return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
+
+
+def _place(path: str, node: Node) -> Location:
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)

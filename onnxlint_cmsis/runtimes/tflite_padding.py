@@ -1,0 +1,37 @@
+"""Padding as TensorFlow Lite knows it: SAME, VALID, or a PAD operator in front."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.types import KernelCall, Pair
+
+PADDED = ("convolve", "depthwise", "max_pool")
+"""Entry points, without their type, of layers in front of which a PAD can stand for their padding."""
+
+
+def becomes_pad(call: KernelCall) -> bool:
+    """Whether the padding of a call is known to be neither SAME nor VALID."""
+    if not call.entry.startswith(PADDED) or not any((*call.padding, *call.pad_after)):
+        return False
+    return not all(_same(call, axis) for axis in (0, 1))
+
+
+def _same(call: KernelCall, axis: int) -> bool:
+    """Whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
+    size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
+    before, after = call.padding[axis], call.pad_after[axis]
+    stride, dilation = call.stride[axis], call.dilation[axis]
+    if size is None or kernel is None or before is None or after is None or not stride or dilation is None:
+        return True
+    total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return before == total // 2 and after == total - total // 2
+
+
+def behind_pad(call: KernelCall) -> KernelCall:
+    """The call of the layer behind a PAD that takes its padding over."""
+    plane = (call.input_dims.h, call.input_dims.w)
+    height, width = (
+        None if None in (size, before, after) else (size or 0) + (before or 0) + (after or 0)
+        for size, before, after in zip(plane, call.padding, call.pad_after, strict=True)
+    )
+    dims = call.input_dims._replace(h=height, w=width)
+    return call._replace(input_dims=dims, padding=Pair(0, 0), pad_after=Pair(0, 0))

@@ -1,0 +1,167 @@
+"""TensorFlow Lite Micro: what its kernels do with layers of an ONNX model once it is converted.
+
+Read at 90b983c2, most of it also run with firmware. K is tensorflow/lite/micro/kernels/.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.runtimes.condition_rows import ConditionRow, always, caused
+from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
+from onnxlint_cmsis.runtimes.tflm.registered_operators import REGISTERED
+from onnxlint_cmsis.types import Level
+
+K = "tensorflow/lite/micro/kernels/"
+C = f"{K}cmsis_nn/"
+REFUSED, WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
+REFERENCE, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.UNDECIDED
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+DENSE = ("FULLY_CONNECTED",)
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+PAIRS = ("ADD", "MUL")
+EXTREMES = ("MAXIMUM", "MINIMUM")
+ZERO_POINT_S16 = (*CONVOLUTIONS, *DENSE, *PAIRS, "BATCH_MATMUL", "CONCATENATION", "SOFTMAX")
+KERNELS = (*ZERO_POINT_S16, *POOLS, *EXTREMES, "TRANSPOSE_CONV", "PAD", "TRANSPOSE")
+"""Operators with a kernel of CMSIS-NN."""
+FREE = ("CAST",)
+"""Operators of which nothing is said."""
+
+
+def _deep_dense(facts: LayerFacts) -> bool:
+    """A dense layer on the 1x1 route whose scratch request comes early, or may."""
+    call = facts.call
+    per_channel = bool(call and call.per_channel)
+    return facts.type == "s8" and facts.output_rank in (3, 4) and facts.depth % 4 == 0 < facts.depth and not per_channel
+
+
+def _per_channel_dense(facts: LayerFacts) -> bool:
+    scales = facts.record.weights.scales if facts.record.weights else None
+    return facts.type in ("s16", "s4") and scales is not None and len(scales) > 1
+
+
+def _registered(facts: LayerFacts) -> bool:
+    return facts.op in REGISTERED or facts.op == "RESIZE"
+
+
+def _missing(facts: LayerFacts) -> bool:
+    return bool(facts.op) and facts.op not in KERNELS and not _registered(facts)
+
+
+ROWS = (
+    ConditionRow(
+        "runtime-hybrid", REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), caused(Cause.DYNAMIC_QUANTIZATION),
+        "its activations get their scale at run time; a converter may make a hybrid layer of it, and those are refused",
+        f"{C}conv.cc:75-81, fully_connected.cc",
+    ),
+    ConditionRow(
+        "runtime-float", REFERENCE, KERNELS, caused(Cause.FLOAT, Cause.FLOAT_RESULT),
+        "it computes in float", f"{C}conv.cc",
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, CONVOLUTIONS, lambda facts: facts.weight_zero_point,
+        "the kernel neither checks nor uses the zero-point of the weights", f"{C}conv.cc:143-144",
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, lambda facts: facts.weight_zero_point,
+        "a check asks for weights with zero-point 0 in Prepare; a release build (NDEBUG) goes on, and ignores the "
+        "zero-point where the output has more than two dimensions", f"{K}fully_connected_common.cc:148",
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, ZERO_POINT_S16, caused(Cause.ZERO_POINT_S16),
+        "int16 activations have a zero-point other than 0",
+        f"{C}conv.cc:158-159, fully_connected.cc:124-125, add.cc:314",
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", REFUSED, DENSE, _per_channel_dense,
+        "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
+        f"{C}fully_connected.cc:116-119",
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, POOLS, caused(Cause.UNEQUAL_SCALES),
+        "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76",
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, ("CONCATENATION",),
+        lambda facts: facts.cause is Cause.UNEQUAL_SCALES and facts.type == "s8",
+        "an input has another scale or zero-point than the output", f"{K}concatenation.cc:180-186",
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, ("SOFTMAX",), caused(Cause.SOFTMAX_SCALE),
+        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0)", f"{K}softmax_common.cc:91-104",
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, EXTREMES, caused(Cause.UNEQUAL_SCALES),
+        "the kernel compares stored values, and scales or zero-points differ", f"{C}maximum_minimum.cc",
+    ),
+    ConditionRow(
+        "runtime-rank", REFUSED, ("TRANSPOSE", "PAD"), lambda facts: facts.rank > 5,
+        "five dimensions are the most that Prepare takes", f"{K}transpose_common.cc:33, pad_common.cc:56",
+    ),
+    ConditionRow(
+        "runtime-rank", WRONG, ("TRANSPOSE",), lambda facts: facts.rank == 5 and facts.type == "s8",
+        "the kernel takes four dimensions at most, the error is dropped and the output is never written",
+        f"{C}transpose.cc:30, 82-84",
+    ),
+    ConditionRow(
+        "runtime-rank", WRONG, ("PAD",), lambda facts: facts.rank == 5 and facts.first > 1 and facts.type == "s8",
+        "the kernel pads the last four dimensions alone, and writes the first of several blocks", f"{C}pad.cc:54-66",
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES),
+        lambda facts: facts.type == "s16",
+        "{op} has a CMSIS-NN kernel for int8 alone", f"{C}transpose.cc, pad.cc, transpose_conv.cc:256-262",
+    ),
+    ConditionRow(
+        "runtime-batch", WRONG, POOLS, lambda facts: facts.batch > 1,
+        "the kernel pools the first image of a batch alone", f"{C}pooling.cc", until="2026-06-01",
+    ),
+    ConditionRow(
+        "runtime-batch", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "a check asks for one image at a time; a release build (NDEBUG) goes on", f"{C}depthwise_conv.cc:150",
+        until="2026-05-27",
+    ),
+    ConditionRow(
+        "runtime-broadcast", REFERENCE, PAIRS, lambda facts: facts.broadcasts,
+        "the shapes of its operands differ", f"{C}add.cc:132-143, mul.cc:171-182",
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, lambda facts: facts.output_rank > 4,
+        "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on",
+        f"{C}fully_connected.cc:95",
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, _deep_dense,
+        "with more than two dimensions and inputs a multiple of 4 it may become a 1x1 convolution, of which a check "
+        "asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
+        f"{C}fully_connected.cc:128-147, 309", level=Level.WARNING,
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.call is not None and not facts.call.bias,
+        "it has no bias; a converter may write that as bias index -1, at which Prepare halts, or fails in a release "
+        "build; a bias of zeros avoids it", f"{K}depthwise_conv_common.cc:131", level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", UNDECIDED, RECURRENT, always,
+        "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
+    ),
+    ConditionRow(
+        "runtime-mean", REFERENCE, ("MEAN",), always,
+        "converters write it as MEAN, which has no CMSIS-NN kernel; as AvgPool2d with the plane as window it has one",
+        f"{K}reduce.cc",
+    ),
+    ConditionRow(
+        "runtime-operator", REFUSED, (), _missing,
+        "there is no operator {op}, which converters may make of it",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h",
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),
+        "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, ("CONCATENATION",), always, "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+)  # fmt: skip
+"""Conditions in the order in which they are asked; the first that holds decides."""

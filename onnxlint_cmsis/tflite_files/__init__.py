@@ -1,0 +1,1 @@
+"""What is said of a `.tflite` file: findings, operators with their functions, memory."""

@@ -1,0 +1,34 @@
+"""The arena of a `.tflite` file on every target, as plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.report_json import memory_json
+from onnxlint_cmsis.tflite_files.builds import build_for
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+    from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+
+
+def memory_reports(
+    path: str, settings: Settings, optimized_for: Literal["SPEED", "SIZE"], data: bytes | None = None
+) -> list[dict[str, object]]:
+    """One report per target, in order, for builds with checks. Raises ModelError."""
+    model = read_tflite(path, data)
+    builds = [build_for(settings.runtime, target, optimized_for=optimized_for) for target in settings.targets]
+    return [_report(model, build) for build in builds]
+
+
+def _report(model: TfliteModel, build: TflmBuild) -> dict[str, object]:
+    """Status and message of the model, and its arena or why there is none."""
+    found = interpret(model, build)
+    head = {"target": build.target.label, "status": found.status, "message": found.message}
+    if found.arena is None:
+        said = f": {found.message}" if found.message else ""
+        return {**head, "reason": f"{found.no_arena}{said}"}
+    return {**head, **memory_json(model, found.arena)}

@@ -1,0 +1,84 @@
+"""The page of runtimes: what each hands to CMSIS-NN, from the rows of its conditions."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
+from onnxlint_cmsis.runtimes.judge import CONDITIONS
+from onnxlint_cmsis.runtimes.runtime import REVIEWED, Runtime, runtime_of
+from onnxlint_cmsis.runtimes.status_use import TFLM
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+
+HEAD = """# Runtimes
+
+Most firmware does not call CMSIS-NN itself: a runtime does, and decides what it hands over. `--runtime` (`runtime` in
+the configuration) says which one: `direct` is the application itself, calling the functions as their wrappers want;
+it is the default for `.onnx` files. `tflm` (TensorFlow Lite Micro) is the default for `.tflite` files, and the only
+one that reads them. `executorch` is the cortex_m backend of ExecuTorch, `tvm` the partitioner of TVM up to 0.18.0.
+
+With `@` follows a commit or a date: `tflm@2026-06`, `tflm@90b983c2`. Revisions that nobody has reviewed are refused. A
+runtime brings its own CMSIS-NN, and that is the one judged; `--release` names another.
+
+An ONNX model does not reach TensorFlow Lite Micro as it is: a converter stands between, and what it writes decides. A
+finding says "may" where converters differ. To be certain, convert the model and lint the result:
+
+```sh
+onnx2tf -i model.onnx -o converted -oiqt
+onnxlint-cmsis converted/*.tflite
+onnxlint-cmsis layers converted/model_integer_quant.tflite
+onnxlint-cmsis memory converted/model_integer_quant.tflite
+```
+
+For a `.tflite` file nothing is left open: functions, refusals and bytes of the arena were held against real firmware.
+Fixes are made on ONNX models only.
+
+## Revisions
+
+| runtime | revision | since | CMSIS-NN | judged by the rows of |
+|---|---|---|---|---|
+"""
+
+STATUS = """
+## What becomes of an error
+
+What a user of TensorFlow Lite Micro sees where a function of CMSIS-NN returns an error.
+
+| functions | what happens | source |
+|---|---|---|
+"""
+
+CONDITION_HEAD = """
+## {title}: layers of ONNX models
+
+The first row that holds decides. Where none does, the layer's function of CMSIS-NN is called.
+
+| operators | verdict | reason | since | until | source |
+|---|---|---|---|---|---|
+"""
+
+
+def runtimes_page() -> str:
+    """The whole page."""
+    tables = "".join(_conditions(name, rows) for name, rows in CONDITIONS.items())
+    uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in TFLM)
+    return f"{HEAD}{_revisions()}{STATUS}{uses}{tables}"
+
+
+def _revisions() -> str:
+    found = [runtime_of(f"tflm@{row.commit}") for row in REVISIONS]
+    return "".join(_revision(each) for each in (*found, *REVIEWED.values()))
+
+
+def _revision(row: Runtime) -> str:
+    older = "".join(f", {entry} by those of {release}" for entry, release in row.older)
+    return f"| `{row.name}` | {row.commit[:8]} | {row.since} | {row.cmsis_nn} | {row.release}{older} |\n"
+
+
+def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
+    title = runtime_of(name).title
+    return CONDITION_HEAD.format(title=title) + "".join(_condition(row) for row in rows)
+
+
+def _condition(row: ConditionRow) -> str:
+    operators = ", ".join(row.ops) or "others"
+    reason = row.reason.format(op="the operator")
+    return f"| {operators} | {row.verdict.value} | {reason} | {row.since} | {row.until} | `{row.source}` |\n"
