@@ -82,7 +82,7 @@ def _proven(made: Attempt, prover: Prover) -> Attempt:
     same = element_map(start.graph, end.steps())
     proof, spot = prover.prove(end.data, same=same, branches=branches)
     if proof.equal:
-        worse = model_changes.worse(made)
+        worse = model_changes.worse(start, end, made.first, model_changes.replaced(made.rewrites))
         return made._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
     classes = base.dimensions.classes

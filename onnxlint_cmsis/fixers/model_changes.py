@@ -24,7 +24,6 @@ from onnxlint_cmsis.results.fix_result import (
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
-    from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.planning.plan_model import ModelPlan
@@ -168,9 +167,8 @@ def _known(had: Price, has: Sequence[Price]) -> int:
     return sum(known) if known else had.instructions or 0
 
 
-def worse(made: Attempt) -> str:
+def worse(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> str:
     """How the new model is worse than predicted, as one clause; empty where it is not."""
-    before, after, rewrites = made.start, made.end, replaced(made.rewrites)
     for old, new in matched(before, after, rewrites):
         for place, target in enumerate(before.prices.targets):
             had = before.prices.of(old.call)[place].route
@@ -178,7 +176,7 @@ def worse(made: Attempt) -> str:
             if len(set().union(*map(_risks, has))) > len(_risks(had)):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
     gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None
-    for total in totals(before, after, made.first, rewrites) if gaining else ():
+    for total in totals(before, after, found, rewrites) if gaining else ():
         if total.new_instructions > total.instructions:
             return f"the fixed model would run more instructions on {total.target}"
     return ""
