@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import operands, parameters_of
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def padded(edit: GraphEdit, record: LoweredLayer, pads: tuple[int, ...]) -> str:
     carried = parameters_of(node, where)
     if carried is not None and len(node.inputs) > carried.zero_point and node.inputs[carried.zero_point]:
         inputs.append(node.inputs[carried.zero_point])
-    edit.insert(node, "Pad", inputs, [result])
+    edit.insert(node, PAD.name, inputs, [result])
     dequantizer = _dequantizer(graph, record) if carried is None and record.inputs else None
     edit.connect(node, where, edit.requantized(node, result, dequantizer) if dequantizer else result)
     return result

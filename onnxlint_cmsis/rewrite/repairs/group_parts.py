@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.operators.control_operators import CONSTANT_OF_SHAPE
+from onnxlint_cmsis.operators.normalization_operators import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
 
@@ -53,7 +55,7 @@ class GroupParts:
         if all(size == 1 for size in shape):
             return None
         rank = len(graph.shape(node.outputs[0]) or ())
-        axis = 0 if layer or node.is_op("BatchNormalization") else len(shape) - (rank - 1)
+        axis = 0 if layer or operator is BATCH_NORMALIZATION else len(shape) - (rank - 1)
         if axis < 0 or shape[axis] != self._channels or any(size != 1 for size in shape[:axis] + shape[axis + 1 :]):
             raise NotAppliedError(f"`{node.inputs[position]}` of {node.label} has other numbers than one per channel")
         return axis
@@ -73,7 +75,7 @@ class GroupParts:
     def _cut(self, node: Node, position: int, axis: int, group: int) -> str:
         """A new constant: the channels of one group of a stored one. Raises NotAppliedError."""
         producer = self._edit.graph.producers.get(node.inputs[position])
-        if producer is not None and producer.is_op("ConstantOfShape"):
+        if producer is not None and operator_of(producer) is CONSTANT_OF_SHAPE:
             return self._filled(producer, axis, group)
         stored = self._edit.stored(node, position)
         if axis >= stored.codes.ndim or stored.codes.shape[axis] != self._channels:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.slicing_operators import CONCAT, SLICE
 from onnxlint_cmsis.rewrite.repairs.group_parts import GroupParts
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 
@@ -54,7 +55,7 @@ def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
         made = _copied(edit, parts, nodes, part, group)
         made_by.append(made[0])
         ends.append(made[-1])
-    edit.insert(last, "Concat", ends, [last.outputs[0]], axis=1)
+    edit.insert(last, CONCAT.name, ends, [last.outputs[0]], axis=1)
     for node in nodes:
         edit.remove(node)
     text = f"becomes {groups} convolutions, one per group, between Slices and a Concat"
@@ -105,11 +106,11 @@ def _slice(edit: GraphEdit, before: Node, tensors: tuple[str, str], lanes: tuple
     """Put a Slice of the channels `lanes[0]` to `lanes[1]` right before a node; `tensors` are its source and result."""
     source, made = tensors
     if edit.default_opset < BOUNDS_AS_INPUTS:
-        edit.insert(before, "Slice", [source], [made], axes=[1], starts=[lanes[0]], ends=[lanes[1]])
+        edit.insert(before, SLICE.name, [source], [made], axes=[1], starts=[lanes[0]], ends=[lanes[1]])
         return
     words = zip(("start", "end", "axis"), (*lanes, 1), strict=True)
     bounds = [edit.add_integers(f"{made}_{word}", [value]) for word, value in words]
-    edit.insert(before, "Slice", [source, *bounds], [made])
+    edit.insert(before, SLICE.name, [source, *bounds], [made])
 
 
 HAZARDS = (

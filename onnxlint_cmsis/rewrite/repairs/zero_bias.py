@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxlint_cmsis.dims.bias import DEQUANTIZED, FLOAT, bias_slot
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.operators.quantization_operators import DEQUANTIZE_LINEAR
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 
@@ -46,7 +47,7 @@ def _dequantized(edit: GraphEdit, node: Node, slot: BiasSlot, zeros: str) -> str
     scale = edit.add_constant(f"{zeros}_scale", "float32", scales)
     reals = edit.fresh(f"{zeros}_real")
     axis = {"axis": 0} if scales.ndim else {}
-    edit.insert(node, "DequantizeLinear", [zeros, scale], [reals], domain=_domain(edit.graph, node), **axis)
+    edit.insert(node, DEQUANTIZE_LINEAR.name, [zeros, scale], [reals], domain=_domain(edit.graph, node), **axis)
     return reals
 
 
