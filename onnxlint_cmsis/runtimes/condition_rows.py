@@ -16,7 +16,7 @@ class ConditionRow(NamedTuple):
     """What a runtime does with some operators where a condition holds."""
 
     kind: str
-    """What it is about; the rule of this kind reports it."""
+    """What it is about; the rule of this kind reports it, and empty is nothing to report."""
     verdict: RuntimeVerdict
     """What becomes of the layer."""
     ops: tuple[str, ...]

@@ -64,6 +64,10 @@ ROWS = (
         "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
     ),
     ConditionRow(
+        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
+        "one value for each channel is handed over", f"{PASS}:27-43",
+    ),
+    ConditionRow(
         "runtime-stops", REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),

@@ -100,7 +100,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
-        if layer.row:
+        if layer.row and layer.row.kind:
             groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
     found = [
         RuntimeRemark(
