@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 if TYPE_CHECKING:
     import onnx

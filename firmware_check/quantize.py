@@ -19,7 +19,7 @@ from onnxlint_cmsis.lower.quantization import MOVES
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
 from onnxlint_cmsis.operators.roles import Form
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph

@@ -10,7 +10,7 @@ from onnx import helper
 
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
@@ -56,9 +56,13 @@ class ModelAnalysis:
         """File as the user named it."""
         self.settings = settings
         """What it is analysed for."""
-        self.graph: Graph = graph or load(path, input_shapes=settings.input_shapes, data=data)
-        """Nodes, tensors and constants."""
         self._data = data
+        self._loaded: LoadedModel | None = None
+        if graph is None:
+            self._loaded = load_model(path, input_shapes=settings.input_shapes, data=data)
+            graph = self._loaded.graph
+        self.graph: Graph = graph
+        """Nodes, tensors and constants."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
 
     @cached_property
@@ -132,7 +136,7 @@ class ModelAnalysis:
         """Values of a stored constant by its key, None where they cannot be read."""
         from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 
-        return reader(self.data, self.path)
+        return reader(self._loaded or load_model(self.path, data=self._data))
 
     def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
         """Lanes of every class: constant, unread or live. Reads weights.

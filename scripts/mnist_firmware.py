@@ -27,7 +27,7 @@ from firmware_check.library import open_library
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Elements
 from firmware_check.run import run_image
-from onnxlint_cmsis.proof.runtime import onnx_runtime
+from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
 
 CALIBRATION_IMAGES = 100
 POINTS = 0.5

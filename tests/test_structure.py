@@ -6,6 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,23 +59,20 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """Rooms that a module imports, anywhere in it but for type checking."""
+    """Rooms that a module imports, anywhere in it: in functions and for type checking too."""
+    parts = {name.split(".")[1] for name in imported(path) if name.startswith("onnxlint_cmsis.")}
+    return parts - {"__version__"}
+
+
+def imported(path: Path) -> set[str]:
+    """Dotted names that a module imports, anywhere in it; `from a import b` gives `a.b`, be `b` a file or not."""
     found: set[str] = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("onnxlint_cmsis."):
-            found.add(node.module.split(".")[1])
-        elif isinstance(node, ast.ImportFrom) and node.module == "onnxlint_cmsis":
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
-    return found - {"__version__"}
+    return found
 
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -87,6 +87,41 @@ def test_no_import_runs_upward(path: Path) -> None:
     for there in imports(path) - {here}:
         assert FLOOR[there] < FLOOR[here], f"{here} imports {there}"
         assert {here, there} not in TWINS, f"{here} imports {there}"
+
+
+SOURCES = [*MODULES, *sorted((ROOT / "firmware_check").rglob("*.py"))]
+
+
+def test_no_circle_between_files() -> None:
+    """Each file stands after those it imports, in whatever way; a package is its `__init__.py`."""
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
+    graph = {name: files_behind(imported(path), names) - {name} for name, path in names.items()}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def files_behind(found: set[str], names: Mapping[str, Path]) -> set[str]:
+    """Which of the files imported names are, or are defined in."""
+    return {name if name in names else name.rpartition(".")[0] for name in found} & names.keys()
+
+
+@pytest.mark.parametrize("package", ["onnxlint_cmsis", "firmware_check"])
+def test_no_two_files_of_a_package_have_one_name(package: str) -> None:
+    files = (path.name for path in sorted((ROOT / package).rglob("*.py")))
+    assert repeated(name for name in files if name not in ("__init__.py", "__main__.py")) == []
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES)
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert repeated(name for name in names if not name.startswith("_")) == []
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Names that come more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def test_every_room_has_a_floor() -> None:

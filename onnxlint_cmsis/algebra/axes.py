@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
+from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, combined, find, size_of
 from onnxlint_cmsis.types import Size
 
 
-class Form(str, Enum):
+class AxisForm(str, Enum):
     """How an axis is built."""
 
     LEAF = "leaf"
@@ -19,11 +19,10 @@ class Form(str, Enum):
     PRODUCT = "product"
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """One resolved axis: a leaf, parts one after the other, or a grid of factors."""
 
-    form: Form
+    form: AxisForm
     """Leaf, concat or product."""
     size: Size
     """Elements along the axis, None where symbolic."""
@@ -71,7 +70,7 @@ class Resolver:
         if root.binding is None:
             return self._leaf(root)
         parts = [self._axes[find(part)] for part in root.binding.parts]
-        form = Form.CONCAT if isinstance(root.binding, Concat) else Form.PRODUCT
+        form = AxisForm.CONCAT if isinstance(root.binding, Concat) else AxisForm.PRODUCT
         root.width = sum(find(part).width for part in root.binding.parts)
         if root.width > MAX_PARTS:
             return self._opaque(root, parts, f"more than {MAX_PARTS} parts meet in one axis")
@@ -92,19 +91,19 @@ class Resolver:
         if root not in self._numbers:
             self._numbers[root] = len(self.leaves)
             self.leaves.append(root)
-        return Axis(Form.LEAF, root.size, self._numbers[root])
+        return Axis(AxisForm.LEAF, root.size, self._numbers[root])
 
-    def _joined(self, form: Form, size: Size, parts: Sequence[Axis]) -> Axis:
+    def _joined(self, form: AxisForm, size: Size, parts: Sequence[Axis]) -> Axis:
         flat: list[Axis] = []
         for part in parts:
             flat.extend(part.parts if part.form is form else (part,))
-        if form is Form.PRODUCT:
+        if form is AxisForm.PRODUCT:
             flat = [part for part in flat if not self._dropped(part)] or flat[:1]
         return flat[0] if len(flat) == 1 else Axis(form, size, -1, tuple(flat))
 
     def _dropped(self, part: Axis) -> bool:
         """A factor of 1 that may not change says nothing."""
-        return part.size == 1 and part.form is Form.LEAF and self.leaves[part.leaf].fixed
+        return part.size == 1 and part.form is AxisForm.LEAF and self.leaves[part.leaf].fixed
 
 
 def leaves(axis: Axis) -> tuple[int, ...]:
@@ -113,7 +112,7 @@ def leaves(axis: Axis) -> tuple[int, ...]:
     pending = [axis]
     while pending:
         part = pending.pop()
-        if part.form is Form.LEAF:
+        if part.form is AxisForm.LEAF:
             found[part.leaf] = None
         pending.extend(reversed(part.parts))
     return tuple(found)
@@ -123,16 +122,16 @@ def text(axis: Axis) -> str:
     """Axis for a person: `64`, `[8 + 8]`, `12 = 4 x 3`, `?` where symbolic."""
     if axis.size is None:
         return "?"
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return str(axis.size)
     inner = _terms(axis)
-    return inner if axis.form is Form.CONCAT else f"{axis.size} = {inner}"
+    return inner if axis.form is AxisForm.CONCAT else f"{axis.size} = {inner}"
 
 
 def _terms(axis: Axis) -> str:
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return str(axis.size)
-    if axis.form is Form.CONCAT:
+    if axis.form is AxisForm.CONCAT:
         return "[" + " + ".join(_terms(part) for part in axis.parts) + "]"
     return " x ".join(_terms(part) for part in axis.parts)
 
@@ -142,14 +141,14 @@ def resized(axis: Axis, sizes: Mapping[int, int]) -> Size:
 
     Arrays that can be broadcast stand for many sizes; then the answer is one.
     """
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return sizes.get(axis.leaf, axis.size)
-    total = 0 if axis.form is Form.CONCAT else 1
+    total = 0 if axis.form is AxisForm.CONCAT else 1
     for part in axis.parts:
         size = resized(part, sizes)
         if size is None:
             return None
-        total = total + size if axis.form is Form.CONCAT else total * size
+        total = total + size if axis.form is AxisForm.CONCAT else total * size
     return total
 
 
@@ -162,10 +161,10 @@ def placement(axis: Axis, kept: Mapping[int, Sequence[int | None]]) -> tuple[int
     """
     if axis.size is None:
         raise ValueError("the axis has a symbolic size, so its indices are not known")
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return tuple(kept.get(axis.leaf, range(axis.size)))
     places = [placement(part, kept) for part in axis.parts]
-    if axis.form is Form.CONCAT:
+    if axis.form is AxisForm.CONCAT:
         starts = [0, *accumulate(part.size or 0 for part in axis.parts)]
         return tuple(
             None if old is None else start + old for start, place in zip(starts, places, strict=False) for old in place

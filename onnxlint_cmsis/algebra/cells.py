@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.axes import Axis, Form
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,10 @@ def lane_rows(axis: Axis, leaf: int) -> Rows:
     """
     if axis.size is None:
         raise ValueError("the axis has a symbolic size, so its indices are not known")
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return [np.arange(axis.size)] if axis.leaf == leaf else []
     parts = [(lane_rows(part, leaf), part.size or 0) for part in axis.parts]
-    if axis.form is Form.CONCAT:
+    if axis.form is AxisForm.CONCAT:
         depth = max(len(rows) for rows, _ in parts)
         padded = [[*rows, *[np.full(size, -1)] * (depth - len(rows))] for rows, size in parts]
         return [np.concatenate([rows[place] for rows in padded]) for place in range(depth)]

@@ -7,7 +7,7 @@ elements of its parts in order, `Product` to the cells of a grid, outermost fact
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnxlint_cmsis.types import Size
 
@@ -17,8 +17,7 @@ MAX_LANES = 2**20
 """Lanes of a class that are looked at one by one; a larger class is locked."""
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(NamedTuple):
     """Why a dimension may not change."""
 
     node: str

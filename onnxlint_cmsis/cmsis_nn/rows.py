@@ -55,6 +55,15 @@ class Origin(NamedTuple):
         return Source(read, prefix + self.file, self.function, self.lines.get(read, 0))
 
 
+class OuterTest(NamedTuple):
+    """An `if` of the C source that a branch needs and that stands on another line than the branch."""
+
+    when: Condition
+    """What it asks."""
+    lines: Mapping[str, int]
+    """Release -> its line, as in Origin."""
+
+
 class Branch(NamedTuple):
     """One way out of a wrapper's else-if chain."""
 
@@ -68,6 +77,13 @@ class Branch(NamedTuple):
     """Entry point whose wrapper is called instead of a kernel (`convolve_s8`), if any."""
     binds: tuple[tuple[str, Term], ...] = ()
     """Variables that the callee sees under other values, in terms of the caller's: (`filter_dims.n`, filter_dims.c)."""
+    tests: tuple[OuterTest, ...] = ()
+    """Parts of the condition that stand elsewhere; the origin has the line of the rest."""
+
+    def place_of(self, failed: Condition) -> Origin:
+        """Where a part of the condition stands."""
+        lines = next((test.lines for test in self.tests if failed in (test.when, *test.when.parts)), self.origin.lines)
+        return self.origin._replace(lines=lines)
 
 
 class Wrapper(NamedTuple):

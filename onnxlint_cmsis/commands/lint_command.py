@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.discover import STDIN, discover
+from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.work import Job, lint_all
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.commands.outcome import RunOutcome
-    from onnxlint_cmsis.commands.work import Linted
     from onnxlint_cmsis.config.resolve import Configuration
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.reporters.report_run import Run

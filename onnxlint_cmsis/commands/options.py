@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from onnxlint_cmsis.config.files import Layer
+from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.kinds import KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.resolve import COMMAND_LINE, Configuration
 from onnxlint_cmsis.config.settings import KEYS
@@ -60,7 +60,7 @@ def configuration(args: argparse.Namespace) -> Configuration:
     given = {key.name: value for key in KEYS if (value := getattr(args, key.attribute, None)) is not None}
     values = {key.name: _raw(key, given[key.name]) for key in KEYS if key.name in given}
     return Configuration(
-        config=args.config, isolated=args.isolated, options=Layer(COMMAND_LINE, str(Path.cwd()), values)
+        config=args.config, isolated=args.isolated, options=SettingsLayer(COMMAND_LINE, str(Path.cwd()), values)
     )
 
 

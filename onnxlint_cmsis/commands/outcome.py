@@ -13,7 +13,7 @@ from onnxlint_cmsis.results.grouped_findings import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from onnxlint_cmsis.commands.work import Linted
+    from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.types import Finding, Level
 

@@ -19,7 +19,7 @@ class ConfigError(UsageError):
     """A configuration that cannot be used; the text names the file, the key and what is allowed."""
 
 
-class Layer(NamedTuple):
+class SettingsLayer(NamedTuple):
     """Raw values from one place."""
 
     origin: str
@@ -41,12 +41,12 @@ def nearest(folder: Path) -> Path | None:
     return None
 
 
-def read(path: Path) -> Layer:
+def read(path: Path) -> SettingsLayer:
     """The raw values of a configuration file, its keys checked."""
     values = _section(path) if path.name == PROJECT_FILE else _toml(path, _text(path))
     if values is None:
         raise ConfigError(f"{path}: it has no [tool.{SECTION}] section")
-    layer = Layer(str(path), str(absolute(str(path)).parent), values)
+    layer = SettingsLayer(str(path), str(absolute(str(path)).parent), values)
     refuse_unknown(layer)
     return layer
 
@@ -85,7 +85,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
     return values
 
 
-def refuse_unknown(layer: Layer) -> None:
+def refuse_unknown(layer: SettingsLayer) -> None:
     """Raise ConfigError for a key that does not exist."""
     allowed = [key.name for key in KEYS]
     for name in layer.values:

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
-from onnxlint_cmsis.config.files import ConfigError, Layer, absolute, nearest, read, refuse_unknown
+from onnxlint_cmsis.config.files import ConfigError, SettingsLayer, absolute, nearest, read, refuse_unknown
 from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
@@ -23,7 +23,7 @@ _BY_NAME = {key.name: key for key in KEYS}
 class Configuration:
     """The settings of every file of one run; configuration files are searched and read once per folder."""
 
-    def __init__(self, *, config: str = "", isolated: bool = False, options: Layer | None = None) -> None:
+    def __init__(self, *, config: str = "", isolated: bool = False, options: SettingsLayer | None = None) -> None:
         """`config` names the file instead of searching; `isolated` takes none; `options` is the command line."""
         self._named = config
         self._isolated = isolated
@@ -45,12 +45,12 @@ class Configuration:
 
 def make_settings(**values: Any) -> Settings:
     """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
-    layer = Layer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
+    layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
     return resolve_layers((layer,))
 
 
-def resolve_layers(layers: tuple[Layer, ...], *, tflite: bool = False) -> Settings:
+def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:
     """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong.
 
     `tflite` tells whether they are for `.tflite` files, which another runtime reads than `.onnx` files.
@@ -77,12 +77,12 @@ def resolve_layers(layers: tuple[Layer, ...], *, tflite: bool = False) -> Settin
     return Settings(**named, file=_file(layers), origins=origins, raw=raw)
 
 
-def _forgotten(layer: Layer) -> list[str]:
+def _forgotten(layer: SettingsLayer) -> list[str]:
     """Keys whose values from earlier layers fall away."""
     return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
 
 
-def _file(layers: tuple[Layer, ...]) -> str:
+def _file(layers: tuple[SettingsLayer, ...]) -> str:
     """The configuration file among the layers, empty where there is none."""
     return next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
 

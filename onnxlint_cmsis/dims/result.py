@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, text
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, text
 from onnxlint_cmsis.algebra.variables import Lock
 from onnxlint_cmsis.types import Freedom
 
 
-@dataclass(frozen=True)
-class Decider:
+class Decider(NamedTuple):
     """A layer whose constant weights have the class along one of their channel axes."""
 
     node: int
@@ -21,8 +21,7 @@ class Decider:
     """Operator."""
 
 
-@dataclass(frozen=True)
-class DimensionClass:
+class DimensionClass(NamedTuple):
     """Axes, or pieces of axes, that have one size in common."""
 
     id: int
@@ -123,4 +122,4 @@ class Dimensions:
         return self._classes.get(leaf)
 
     def _class(self, axis: Axis) -> DimensionClass | None:
-        return self._classes.get(axis.leaf) if axis.form is Form.LEAF else None
+        return self._classes.get(axis.leaf) if axis.form is AxisForm.LEAF else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.fixers.snapshot import Snapshot, bytes_of
 from onnxlint_cmsis.planning.locked import locked_gains
@@ -54,7 +54,7 @@ def _new_size(group: DimensionClass, before: Snapshot, after: Snapshot) -> int:
     """Size of a class in the other model, looked up where an axis is nothing else, or by its number and layers."""
     for tensor, position in group.members:
         old, new = before.dimensions.axes(tensor), after.dimensions.axes(tensor)
-        if old and new and old[position].form is Form.LEAF and old[position].leaf == group.id:
+        if old and new and old[position].form is AxisForm.LEAF and old[position].leaf == group.id:
             return new[position].size or group.size
     same = after.dimensions.class_with_id(group.id)
     layers = [layer.label for layer in group.deciders]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
 from onnxlint_cmsis.operators.registry import operator_of
@@ -96,7 +96,7 @@ def _inputs(state: Snapshot) -> Iterator[_Input]:
     """Inputs of the default operator set's models that may be padded."""
     for name in state.graph.inputs:
         axes, readers = state.dimensions.axes(name), state.graph.consumers.get(name, ())
-        if axes is None or len(axes) not in (3, 4) or axes[1].form is not Form.LEAF or name in state.graph.outputs:
+        if axes is None or len(axes) not in (3, 4) or axes[1].form is not AxisForm.LEAF or name in state.graph.outputs:
             continue
         group = state.dimensions.class_with_id(axes[1].leaf)
         locks = {str(lock) for lock in group.locks} if group else set()

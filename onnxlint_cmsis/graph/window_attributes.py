@@ -1,4 +1,4 @@
-"""Whether the attributes of a sliding window fit the axes that it slides along."""
+"""What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
     if pads and len(pads) != 2 * axes:
         return f"pads is {list(pads)}; allowed are two numbers for each of {axes} spatial axes"
     return ""
+
+
+def padded(node: Node) -> bool:
+    """Whether some window of a convolution or pooling may lie partly in padding."""
+    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")

@@ -10,7 +10,7 @@ normalization, and a constant factor for each channel, go into the weights as we
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
@@ -30,8 +30,7 @@ _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
 """What operators make that only change how numbers are stored."""
 
 
-@dataclass(frozen=True)
-class Epilogue:
+class Epilogue(NamedTuple):
     """How a layer ends."""
 
     tensor: str

@@ -65,7 +65,8 @@ class AffineQuantization(NamedTuple):
     def signed_zero_points(self) -> tuple[int, ...]:
         """Zero-points of the integers as the device holds them: uint8 less 128."""
         offset = UNSIGNED_OFFSET if self.elem_type == "uint8" else 8 if self.elem_type == "uint4" else 0
-        return tuple(zero - offset for zero in self.zero_points or ())
+        zeros = self.zero_points or ()
+        return tuple(zero - offset for zero in zeros) if offset else zeros
 
     def equals(self, other: AffineQuantization) -> bool:
         """Whether integers mean the same in both."""
@@ -189,8 +190,8 @@ def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> Affi
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")
     return AffineQuantization(
         elem_type,
-        None if scales is None else tuple(float(scale) for scale in scales),
-        None if zeros is None else tuple(int(zero) for zero in zeros),
+        None if scales is None else tuple(map(float, scales)),
+        None if zeros is None else tuple(map(int, zeros)),
         node.int("axis", 1),
         bool(node.int("block_size")),
     )

@@ -32,7 +32,7 @@ TWO_OPERANDS = Roles(data=(0, 3), quantized=(Quantized(0, 1, 2), Quantized(3, 4,
 BOTH = (0, 3)
 CHOICE = Roles(data=(0, 1, 4), quantized=(Quantized(1, 2, 3), Quantized(4, 5, 6), Quantized(-1, 7, 8)))
 """Condition; X and Y, each with scale and zero-point; scale and zero-point of the result."""
-FUSED_CONV = replace(CONV.roles, summand=3)
+FUSED_CONV = CONV.roles._replace(summand=3)
 PARTS = Roles(data=(2,), step=3, quantized=(Quantized(-1, 0, 1), Quantized(2, 3, 4)))
 """Scale and zero-point of the result; then tensor, scale, zero-point of each operand."""
 QGEMM = Roles(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -45,8 +44,7 @@ class Quantized(NamedTuple):
     """Input with its zero-point."""
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """Positions of an operator's inputs by what they are for; -1 or nothing where it has none."""
 
     data: tuple[int, ...] = (0,)

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, resized
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.types import KernelCall
@@ -42,7 +42,7 @@ class Site(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether each axis is one class as a whole, so that other sizes of the classes give other channel counts."""
-        return self.inputs.form is self.outputs.form is Form.LEAF
+        return self.inputs.form is self.outputs.form is AxisForm.LEAF
 
     def channels(self, sizes: Mapping[int, int]) -> Channels | None:
         """Channel counts at these sizes; None where one is symbolic."""

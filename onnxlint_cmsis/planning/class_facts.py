@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.algebra.axes import Form
+from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.checks.class_fact import ClassFact
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
@@ -20,12 +20,23 @@ from onnxlint_cmsis.types import Finding, Freedom, Target
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:
-    """One finding for each class that would change, and one for each LOCKED class with dead channels."""
+    """One finding for each class that would change, and one for each LOCKED class with dead channels.
+
+    Classes that grow to step around a hazard are left to the findings on that (see `repair_prices`).
+    """
     for group in plan.view.dimensions.classes:
         if group.id in plan.decision.sizes:
-            yield change_finding(plan, group)
+            fact = _change(plan, group)
+            if not (fact.grows and fact.repaired):
+                yield from _findings(fact)
         elif group.freedom is Freedom.LOCKED and _dead(plan, group) != (0, 0) and group.deciders:
             yield from _findings(_fact(plan, group, group.size))
+
+
+def repair_prices(plan: ModelPlan) -> tuple[ClassFact, ...]:
+    """The classes that grow to step around a hazard."""
+    groups = (group for group in plan.view.dimensions.classes if group.id in plan.decision.sizes)
+    return tuple(fact for group in groups if (fact := _change(plan, group)).grows and fact.repaired)
 
 
 def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
@@ -80,10 +91,10 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
     return (len(lanes.constants), len(lanes.unread)) if lanes else (0, 0)
 
 
-def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[str, ...]:
-    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
+def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], ...]:
+    """Hazard and node of what the model has now and only this new size takes away."""
     found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
-    return tuple(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
+    return tuple(dict.fromkeys((str(one.properties["hazard"]), one.location.node) for one in found))
 
 
 def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
@@ -91,6 +102,6 @@ def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
     made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
     for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
         axes = plan.view.dimensions.axes(tensor)
-        if axes and axes[axis].form is Form.LEAF and axes[axis].leaf == group.id:
+        if axes and axes[axis].form is AxisForm.LEAF and axes[axis].leaf == group.id:
             return tensor, axis
     return group.members[0]

@@ -10,7 +10,7 @@ import numpy as np
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.operators.control_operators import IF
-from onnxlint_cmsis.proof.runtime import Array, Optimization, RuntimeSession
+from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeSession
 from onnxlint_cmsis.results.proof_result import IfBranch
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.proof.branches import with_outputs
 from onnxlint_cmsis.proof.compare import Spread
 from onnxlint_cmsis.proof.element_map import ElementMap, aligned
-from onnxlint_cmsis.proof.runtime import Array, Optimization, RuntimeSession
+from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeSession
 
 if TYPE_CHECKING:
     from onnx import ModelProto

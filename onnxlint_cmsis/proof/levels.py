@@ -18,7 +18,7 @@ from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs, all_nodes, attribute_tensors
 from onnxlint_cmsis.operators.roles import Sums
 from onnxlint_cmsis.proof.element_map import QUANTIZING
-from onnxlint_cmsis.proof.runtime import Optimization
+from onnxlint_cmsis.proof.onnx_runtime import Optimization
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -14,8 +14,8 @@ from onnxlint_cmsis.proof.feeds import Feed
 from onnxlint_cmsis.proof.inner_tensors import InnerTensors
 from onnxlint_cmsis.proof.inputs import UnfedError
 from onnxlint_cmsis.proof.levels import levels, quantizes_floats
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError
 from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.proof.runtime import Optimization, RuntimeRefusalError
 from onnxlint_cmsis.proof.static_checks import static_reason
 from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
 from onnxlint_cmsis.types import InputShapes

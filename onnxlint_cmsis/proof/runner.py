@@ -11,7 +11,7 @@ import numpy as np
 from onnxlint_cmsis.proof.compare import OutputComparison, unit_outputs
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
 from onnxlint_cmsis.proof.inputs import Input, model_inputs
-from onnxlint_cmsis.proof.runtime import Optimization, RuntimeRefusalError, RuntimeSession
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError, RuntimeSession
 from onnxlint_cmsis.types import InputShapes
 
 if TYPE_CHECKING:

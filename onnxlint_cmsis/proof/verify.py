@@ -10,9 +10,9 @@ from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
 from onnxlint_cmsis.proof.branches import with_outputs
 from onnxlint_cmsis.proof.element_map import ElementMap
 from onnxlint_cmsis.proof.inputs import UnfedError
+from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeRefusalError
 from onnxlint_cmsis.proof.prover import INPUTS, RANDOM, Prover
 from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.proof.runtime import Array, Optimization, RuntimeRefusalError
 from onnxlint_cmsis.results.proof_result import IfBranch, Proof
 from onnxlint_cmsis.types import InputShapes
 

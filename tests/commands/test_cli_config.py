@@ -17,7 +17,7 @@ from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.commands.config_schema import schema
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of
-from onnxlint_cmsis.config.files import ConfigError, Layer
+from onnxlint_cmsis.config.files import ConfigError, SettingsLayer
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.resolve import Configuration, make_settings
 from onnxlint_cmsis.config.settings import KEYS, Settings
@@ -108,7 +108,7 @@ BAD = [
 
 def settings(folder: Path, text: str, **options) -> Settings:
     (folder / "onnxlint-cmsis.toml").write_text(text)
-    layer = Layer("command line", str(folder), options["options"]) if "options" in options else None
+    layer = SettingsLayer("command line", str(folder), options["options"]) if "options" in options else None
     return Configuration(options=layer).settings_for(str(folder / "m.onnx"))
 
 

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, Form, leaves, placement, resized, text
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, placement, resized, text
 from support.axis_lanes import lanes
 
 
 def leaf(size: int | None, number: int) -> Axis:
-    return Axis(Form.LEAF, size, number)
+    return Axis(AxisForm.LEAF, size, number)
 
 
 def concat(*parts: Axis) -> Axis:
-    return Axis(Form.CONCAT, sum(part.size or 0 for part in parts), -1, parts)
+    return Axis(AxisForm.CONCAT, sum(part.size or 0 for part in parts), -1, parts)
 
 
 def product(*factors: Axis) -> Axis:
-    return Axis(Form.PRODUCT, math.prod(factor.size or 0 for factor in factors), -1, factors)
+    return Axis(AxisForm.PRODUCT, math.prod(factor.size or 0 for factor in factors), -1, factors)
 
 
 def test_lanes_of_an_nchw_flatten_are_blocks() -> None:
@@ -90,10 +90,10 @@ def axes() -> st.SearchStrategy[Axis]:
 
 def cells(axis: Axis) -> list[frozenset[tuple[int, int]]]:
     """For each index, the (leaf, lane) pairs it belongs to, by running the structure."""
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return [frozenset({(axis.leaf, lane)}) for lane in range(axis.size or 0)]
     inner = [cells(part) for part in axis.parts]
-    if axis.form is Form.CONCAT:
+    if axis.form is AxisForm.CONCAT:
         return [cell for part in inner for cell in part]
     grid = np.stack(np.meshgrid(*[np.arange(len(part)) for part in inner], indexing="ij"), -1).reshape(-1, len(inner))
     return [frozenset().union(*(inner[place][index] for place, index in enumerate(row))) for row in grid]

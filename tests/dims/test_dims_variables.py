@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from onnxlint_cmsis.algebra.axes import Form, Resolver, text
+from onnxlint_cmsis.algebra.axes import AxisForm, Resolver, text
 from onnxlint_cmsis.algebra.unify import unify
 from onnxlint_cmsis.algebra.variables import MAX_PARTS, Dimension, Variables, find, leaves_of
 
@@ -196,7 +196,7 @@ def test_parts_that_turn_out_to_contradict_their_axis_are_not_followed(world: Wo
     world.tie(part, Dimension(4))
     resolver = Resolver()
     axis = resolver.axis(whole)
-    assert (axis.form, axis.size) == (Form.LEAF, 5)
+    assert (axis.form, axis.size) == (AxisForm.LEAF, 5)
     assert resolver.opaque[axis.leaf] == "parts of 6 elements meet in an axis of 5"
     assert len(resolver.opaque) == 3
 

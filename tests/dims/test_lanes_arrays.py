@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph import arrays
+from onnxlint_cmsis.formats.onnx_graph.load import load, load_model
 
 SHAPE = (3, 5)
 VALUES = np.arange(15).reshape(SHAPE) - 4
@@ -30,6 +31,13 @@ NAMES = {
     "uint32": TensorProto.UINT32,
     "uint64": TensorProto.UINT64,
 }
+
+
+def reader(model: str | bytes, path: str = "-") -> Callable[[str], np.ndarray | None]:
+    """Constants of a file, or of bytes that come from a path."""
+    if isinstance(model, bytes):
+        return arrays.reader(load_model(path, data=model))
+    return arrays.reader(load_model(model))
 
 
 def wanted(name: str) -> np.ndarray:

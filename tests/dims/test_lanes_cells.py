@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, Form
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm
 from onnxlint_cmsis.algebra.cells import any_lane, indices_of, lane_rows
 from support.axis_lanes import lanes
 
@@ -19,11 +19,11 @@ SIZES = (1, 2, 3)
 def axes(draw: st.DrawFn, depth: int = 2) -> Axis:
     if depth == 0 or draw(st.booleans()):
         leaf = draw(st.sampled_from(range(len(SIZES))))
-        return Axis(Form.LEAF, SIZES[leaf], leaf)
-    form = draw(st.sampled_from([Form.CONCAT, Form.PRODUCT]))
+        return Axis(AxisForm.LEAF, SIZES[leaf], leaf)
+    form = draw(st.sampled_from([AxisForm.CONCAT, AxisForm.PRODUCT]))
     parts = tuple(draw(st.lists(axes(depth - 1), min_size=2, max_size=3)))
     sizes = [part.size for part in parts]
-    return Axis(form, sum(sizes) if form is Form.CONCAT else int(np.prod(sizes)), -1, parts)
+    return Axis(form, sum(sizes) if form is AxisForm.CONCAT else int(np.prod(sizes)), -1, parts)
 
 
 @given(axes(), st.sampled_from(range(len(SIZES))), st.data())
@@ -39,4 +39,4 @@ def test_cells_are_the_indices_of_lanes(axis: Axis, leaf: int, data: st.DataObje
 
 def test_a_symbolic_axis_has_no_indices() -> None:
     with pytest.raises(ValueError, match="symbolic"):
-        lane_rows(Axis(Form.LEAF, None, 0), 0)
+        lane_rows(Axis(AxisForm.LEAF, None, 0), 0)

@@ -8,7 +8,7 @@ import pytest
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.dims.lanes import analyse_lanes
 from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph.load import load_model
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
 from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
@@ -28,9 +28,9 @@ def test_what_is_said_of_a_model_is_what_is_observed(name: str) -> None:
 @needs_models
 def test_person_detection_reference_has_971_dead_outputs() -> None:
     """Outputs of pointwise layers that are one value for every input: the figures measured on the file."""
-    path = str(SHARED / "vww96_int8_tf.onnx")
-    graph = load(path)
-    lanes = analyse_lanes(graph, analyse(graph), reader(path))
+    loaded = load_model(SHARED / "vww96_int8_tf.onnx")
+    graph = loaded.graph
+    lanes = analyse_lanes(graph, analyse(graph), reader(loaded))
     dead = []
     for node in graph.nodes:
         if node.op_type == "Conv" and node.int("group", 1) == 1 and graph.shape(node.inputs[1])[2:] == (1, 1):

@@ -12,8 +12,8 @@ from onnxlint_cmsis.fixers import search
 from onnxlint_cmsis.fixers.culprits import LATE
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.proof.prover import ProofOutcome, Prover, Spot
-from onnxlint_cmsis.proof.runtime import Optimization
 from onnxlint_cmsis.results.proof_result import Proof
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder

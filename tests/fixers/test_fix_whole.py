@@ -16,7 +16,7 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.proof.runtime import Optimization
+from onnxlint_cmsis.proof.onnx_runtime import Optimization
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed

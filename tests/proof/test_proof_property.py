@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
-from onnxlint_cmsis.proof.runtime import Optimization
+from onnxlint_cmsis.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.proof.verify import prove
 from onnxlint_cmsis.rewrite.resize import apply
 from support.dims_graphs import check_shapes

@@ -19,8 +19,8 @@ from onnxlint_cmsis.proof import compare, feeds, inner_tensors
 from onnxlint_cmsis.proof.compare import Spread
 from onnxlint_cmsis.proof.element_map import Held, PlanStep, aligned, element_map
 from onnxlint_cmsis.proof.inputs import PLAIN, model_inputs
+from onnxlint_cmsis.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.proof.runtime import Optimization
 from onnxlint_cmsis.proof.verify import observe, prove
 from onnxlint_cmsis.results.proof_result import Difference, Proof
 from onnxlint_cmsis.rewrite.refusals import refused

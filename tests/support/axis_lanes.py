@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.algebra.axes import Axis, Form
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm
 
 
 def lanes(axis: Axis, leaf: int) -> tuple[tuple[int, ...], ...]:
@@ -22,10 +22,10 @@ def _lanes_of_cells(axis: Axis, leaf: int) -> list[tuple[int, ...]]:
     """Lanes of the leaf that each index of the axis belongs to; two where the leaf is two factors of it."""
     if axis.size is None:
         raise ValueError("the axis has a symbolic size, so its indices are not known")
-    if axis.form is Form.LEAF:
+    if axis.form is AxisForm.LEAF:
         return [(lane,) if axis.leaf == leaf else () for lane in range(axis.size)]
     held = [_lanes_of_cells(part, leaf) for part in axis.parts]
-    if axis.form is Form.CONCAT:
+    if axis.form is AxisForm.CONCAT:
         return [lane for part in held for lane in part]
     grid: list[tuple[int, ...]] = [()]
     for part in held:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 from onnxlint_cmsis.proof.branches import with_outputs
 from onnxlint_cmsis.proof.feeds import feed, settings
 from onnxlint_cmsis.proof.inputs import model_inputs
-from onnxlint_cmsis.proof.runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
 from support.fix_random import Planned
 
 SAME, ROUNDED, OTHER = 0, 1, 2

@@ -15,7 +15,7 @@ from onnxlint_cmsis.dims.lanes.lane_demand import Demand
 from onnxlint_cmsis.dims.lanes.lane_values import fill_in
 from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph.load import load_model
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.resize import apply
@@ -36,7 +36,8 @@ class Analysed(NamedTuple):
 
 def analysed(model: onnx.ModelProto, disproved: Collection[tuple[str, int, int]] = ()) -> Analysed:
     data = model.SerializeToString()
-    graph, read = load("test.onnx", data=data), reader(data)
+    loaded = load_model("test.onnx", data=data)
+    graph, read = loaded.graph, reader(loaded)
     dimensions = analyse(graph)
     return Analysed(model, graph, dimensions, analyse_lanes(graph, dimensions, read, disproved=disproved), read)
 

@@ -41,7 +41,7 @@ def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
     columns = _columns(weighted, view, node)
     known, zero = ~columns.varies & ~columns.zero & weighted.plain, columns.zero
     slot = bias_slot(view.graph, node) if known.any() else None
-    if slot is None or np.isnan(weighted.taps).any():
+    if slot is None or np.isnan(weighted.taps.values).any():
         return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
     values = np.where(known, (columns.low + columns.high) / 2, 0)
     added, exact = _added(weighted, view.graph, slot, values)
@@ -61,10 +61,10 @@ def _columns(weighted: Weighted, view: LaneView, node: Node) -> Interval:
 def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> tuple[Floats, Mask]:
     """What the bias gains for each column, and for which columns that is exact."""
     if not weighted.real:
-        return weighted.taps.sum(axis=3) * values[:, None, :], np.ones(values.shape, bool)
+        return weighted.taps.values.sum(axis=3) * values[:, None, :], np.ones(values.shape, bool)
     node = graph.nodes[weighted.node]
     factor = weighted.factor / real_attribute(node, "beta", 1.0)
-    added = weighted.taps.sum(axis=3) * values[:, None, :] * factor
+    added = weighted.taps.values.sum(axis=3) * values[:, None, :] * factor
     if slot.kind == FLOAT:
         return added, np.zeros(values.shape, bool)
     added = added / _per_row(slot.scales, weighted)[:, :, :, 0]
@@ -77,14 +77,14 @@ def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> 
 
 def _whole(weighted: Weighted, factors: FactorScales, values: Floats) -> tuple[Floats, Mask]:
     """The same in integers, from weights and values that are whole multiples of their scales."""
-    weights, data = weighted.taps / _per_row(factors.weights, weighted), values / factors.data
+    weights, data = weighted.taps.values / _per_row(factors.weights, weighted), values / factors.data
     exact = (np.abs(data - np.rint(data)) < WHOLE) & (np.abs(weights - np.rint(weights)) < WHOLE).all(axis=(1, 3))
     return np.rint(weights).sum(axis=3) * np.rint(data)[:, None, :], exact
 
 
 def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
     """One number for each output channel, against weights [groups, rows, columns, taps]."""
-    groups, rows = weighted.taps.shape[:2]
+    groups, rows = weighted.shape[:2]
     return np.broadcast_to(np.array(scales), groups * rows).reshape(groups, rows, 1, 1)
 
 

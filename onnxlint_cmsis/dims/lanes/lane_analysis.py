@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, along, anywhere
 from onnxlint_cmsis.algebra.variables import MAX_LANES
 from onnxlint_cmsis.dims.lanes.absorb import absorbed
 from onnxlint_cmsis.dims.lanes.lane_demand import Demand, Masks, needed_columns
-from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, Lanes, Reader
+from onnxlint_cmsis.dims.lanes.lane_result import ClassLanes, LaneReader, Lanes
 from onnxlint_cmsis.dims.lanes.lane_values import fill_in
 from onnxlint_cmsis.dims.lanes.lane_view import LaneView
 from onnxlint_cmsis.operators.registry import operator_of
@@ -38,9 +38,9 @@ def analyse_lanes(
 ) -> Lanes:
     """Lanes of every class: which hold a constant, which nobody reads, which may go.
 
-    `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`); it is asked
-    at most once for each. `disproved` are tensor, axis and index of values that were seen to differ from what the
-    analysis said before: they count as live.
+    `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`). `disproved`
+    are tensor, axis and index of values that were seen to differ from what the analysis said before: they count as
+    live.
     """
     view = LaneView(graph, read, disproved)
     if not _in_order(graph):
@@ -52,10 +52,15 @@ def analyse_lanes(
         for index, one in view.weighted.items()
         if one.mixing and (reader := _reader(one, view, dimensions, asked.masks)) is not None
     }
-    exact = Demand(view, asked.masks, {index: one.absorbed.exact for index, one in readers.items()})
-    unsafe = Demand(view, asked.masks, {index: one.absorbed.unsafe for index, one in readers.items()})
+    exact = _without(asked, {index: one.absorbed.exact for index, one in readers.items()})
+    unsafe = _without(asked, {index: one.absorbed.unsafe for index, one in readers.items()})
     questions = _Questions(view, dimensions, asked.masks, exact.masks, unsafe.masks)
     return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, view, readers, asked.masks)
+
+
+def _without(asked: Demand, absorbed: Mapping[int, Mask]) -> Demand:
+    """What is needed where layers do without some columns, which is all that was asked for if none does."""
+    return Demand(asked.view, asked.masks, absorbed) if any(mask.any() for mask in absorbed.values()) else asked
 
 
 def _all_live(one: DimensionClass) -> ClassLanes:
@@ -73,15 +78,15 @@ def _in_order(graph: Graph) -> bool:
     )
 
 
-def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> Reader | None:
+def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
     """A layer that sums over channels; None where the classes do not say what its channels are."""
     node = view.graph.nodes[weighted.node]
     axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
-    count = weighted.taps.shape[0] * weighted.taps.shape[2]
+    count = weighted.shape[0] * weighted.shape[2]
     if axes is None or len(axes) <= weighted.axis or axes[weighted.axis].size != count:
         return None
     read = np.zeros(count, bool) if made is None else needed_columns(weighted, made)
-    return Reader(axes[weighted.axis], read, absorbed(weighted, view))
+    return LaneReader(axes[weighted.axis], read, absorbed(weighted, view))
 
 
 class _Questions:

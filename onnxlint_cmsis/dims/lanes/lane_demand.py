@@ -118,8 +118,9 @@ def _covers(mask: Mask, shape: Sequence[Size]) -> bool:
 
 def needed_columns(weighted: Weighted, mask: Mask) -> Mask:
     """Which columns rows read that count, [groups x columns], from a mask of the result."""
-    shape = weighted.taps.shape
+    groups, made = weighted.shape[:2]
     rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.made], keep=False)
-    rows = np.broadcast_to(rows, shape[0] * shape[1]).reshape(shape[:2])
-    made: Mask = (weighted.touched & rows[:, :, None]).any(axis=1).reshape(-1)
-    return made
+    if rows.all():
+        return np.asarray(weighted.touched.any(axis=1).reshape(-1))
+    rows = np.broadcast_to(rows, groups * made).reshape(groups, made)
+    return np.asarray((weighted.touched & rows[:, :, None]).any(axis=1).reshape(-1))

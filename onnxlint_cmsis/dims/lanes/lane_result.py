@@ -41,7 +41,7 @@ class ClassLanes(NamedTuple):
     """Lanes whose value nobody uses; of locked classes too, and none of `constants`."""
 
 
-class Reader(NamedTuple):
+class LaneReader(NamedTuple):
     """One layer that sums over channels."""
 
     axis: Axis
@@ -59,7 +59,7 @@ class Lanes(NamedTuple):
     """By `DimensionClass.id`."""
     view: LaneView
     """What is known of every tensor."""
-    readers: dict[int, Reader]
+    readers: dict[int, LaneReader]
     """Layers that sum over channels, by `Node.index`."""
     read: Masks | None = None
     """Elements of every tensor that count for some output; None where that is not known and all may."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +20,28 @@ if TYPE_CHECKING:
 
 def fill_in(view: LaneView) -> None:
     """Carry intervals through all nodes in order; note the layers that sum over constant weights."""
-    with np.errstate(all="ignore"):
-        for node in view.graph.nodes:
-            if _complete(node) and not all(name in view.graph.constants for name in node.outputs if name):
-                with suppress(ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
-                    _carry(node, view)
-            view.derive(node)
+    for node in view.graph.nodes:
+        if _complete(node) and not all(name in view.graph.constants for name in node.outputs if name):
+            if _may_wait(node, view):
+                view.postpone(node.outputs[0], partial(_carry, node, view))
+            else:
+                _carry(node, view)
+        view.derive(node)
+
+
+def _may_wait(node: Node, view: LaneView) -> bool:
+    """Whether a node computes with stored constants alone: weights, most often, whose numbers nobody may ask for."""
+    alone = all(name in view.graph.constants for name in node.inputs if name) and not any(node.outputs[1:])
+    return alone and operator_of(node).roles.form is None
 
 
 def _carry(node: Node, view: LaneView) -> None:
+    """Note what a node makes; shapes that contradict each other, of which nothing follows, are passed over."""
+    with np.errstate(all="ignore"), suppress(ValueError, IndexError):
+        _compute(node, view)
+
+
+def _compute(node: Node, view: LaneView) -> None:
     operator = operator_of(node)
     if operator.movement is not None:
         for position, name in enumerate(node.outputs):

@@ -38,6 +38,7 @@ class LaneView(ValueView):
         """Nodes that sum over constant weights, by `Node.index`."""
         self._read = read
         self._known: dict[str, Interval] = {}
+        self._postponed: dict[str, Callable[[], None]] = {}
         self._derived: set[str] = set()
         self._disproved: dict[str, list[tuple[int, int]]] = {}
         for name, axis, index in disproved:
@@ -49,6 +50,8 @@ class LaneView(ValueView):
 
     def known(self, name: str) -> Interval | None:
         """What is known of a tensor; None where not even its rank is."""
+        if name in self._postponed:
+            self._postponed.pop(name)()
         if name not in self._known and name in self.graph.constants:
             self._known[name] = self._constant(name)
         if name in self._known:
@@ -98,6 +101,22 @@ class LaneView(ValueView):
             stored = settled(as_stored(found, elem_type), elem_type)._replace(fault=None)
             self._known[name] = self._without_disproved(name, stored, shape)
 
+    def postpone(self, name: str, learn: Callable[[], None]) -> None:
+        """Learn what a tensor holds when it is first asked for."""
+        self._postponed[name] = learn
+
+    def stored(self, name: str) -> NDArray[Any] | None:
+        """Numbers of a constant as the file has them; None where a caller may replace it or they cannot be read."""
+        constant = self.graph.constants.get(name)
+        array = None if constant is None or constant.overridable else self._read(name)
+        if constant is None or array is None or array.shape != constant.shape or array.dtype.kind not in "fiub":
+            return None
+        return array
+
+    def is_disproved(self, name: str) -> bool:
+        """Whether some element was seen to hold another value than the analysis said."""
+        return name in self._disproved
+
     def derive(self, node: Node) -> None:
         """Note that a node computes with constants alone, where it does."""
         given = [name for name in node.inputs if name]
@@ -106,8 +125,8 @@ class LaneView(ValueView):
 
     def _constant(self, name: str) -> Interval:
         constant = self.graph.constants[name]
-        array = None if constant.overridable else self._read(name)
-        if array is None or array.shape != constant.shape or array.dtype.kind not in "fiub":
+        array = self.stored(name)
+        if array is None:
             return _anything(constant.elem_type, len(constant.shape))
         values = array.astype(np.float64)
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS
+from onnxlint_cmsis.dims.lanes.lane_weights import lane_weights
 from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
+from onnxlint_cmsis.graph.window_attributes import padded
 from onnxlint_cmsis.operators.roles import Form, Sums
 from onnxlint_cmsis.operators.values.value_view import has, real_attribute
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.algebra.interval import Floats, Mask
+    from onnxlint_cmsis.algebra.interval import Floats
     from onnxlint_cmsis.dims.lanes.lane_view import LaneView
     from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.types import Size
@@ -30,7 +30,7 @@ def weighted_of(node: Node, view: LaneView) -> Weighted | None:
 
 def _fits(found: Weighted, result: Sequence[Size]) -> bool:
     """Whether the result has a channel for every row."""
-    rows = found.taps.shape[0] * found.taps.shape[1]
+    rows = found.shape[0] * found.shape[1]
     return found.made < len(result) and result[found.made] in (None, rows)
 
 
@@ -50,40 +50,6 @@ def _batch_turned(node: Node) -> bool:
     return bool(node.int("transBatchA") or node.int("transBatchB"))
 
 
-class _Taps(NamedTuple):
-    """Weights less their zero-point, and their rounding."""
-
-    values: Floats
-    slack: Floats | None
-
-    def turned(self, function: Callable[[Floats], Floats]) -> _Taps:
-        """Both as [groups, rows, columns, taps]."""
-        return _Taps(function(self.values), None if self.slack is None else function(self.slack))
-
-    def touched(self) -> Mask:
-        """Which rows read which columns."""
-        nonzero = self.values != 0 if self.slack is None else (self.values != 0) | (self.slack != 0)
-        return np.asarray(nonzero.any(axis=3))
-
-
-def _taps(view: LaneView, node: Node, weights: int, channels: int) -> _Taps | None:
-    """Weights of a layer; `channels` is the axis of zero-points per channel. None where they are not known."""
-    name, place = node.inputs[weights], view.roles(node).zero_points.get(weights, -1)
-    known, shape = view.known(name), view.shape(name)
-    if known is None or shape is None or None in shape or not view.is_constant(name):
-        return None
-    sizes = [size or 0 for size in shape]
-    zero = view.vector(node, place, 0.0)
-    if prod(sizes) > MAX_ELEMENTS or len(zero) not in (1, sizes[channels]):
-        return None
-    zero = zero.reshape([-1 if axis == channels else 1 for axis in range(len(sizes))])
-    known = known.forgotten(known.varies)
-    exact = known.low is known.high
-    middle = known.low if exact else (known.low + known.high) / 2
-    slack = None if exact else np.broadcast_to(known.high - known.low, sizes) / 2
-    return _Taps(np.broadcast_to(middle - zero, sizes), slack)
-
-
 def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
     zero = view.vector(node, view.roles(node).zero_points.get(data, -1), 0.0)
     return zero if len(zero) == 1 else np.array([np.nan])
@@ -92,16 +58,16 @@ def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
 def _convolution(node: Node, view: LaneView) -> Weighted | None:
     """Weights [M, C / group, ...] and data [N, C, ...]."""
     place, group = view.roles(node).weights[0], node.int("group", 1)
-    found = _taps(view, node, place, 0)
-    if found is None or node.int("channels_last") or found.values.ndim < 3 or group < 1:
+    found = lane_weights(view, node, place, 0)
+    if found is None or node.int("channels_last") or found.nonzero.ndim < 3 or group < 1:
         return None
-    rows, columns = found.values.shape[:2]
+    rows, columns = found.nonzero.shape[:2]
     if rows % group or _channels(view, node) != group * columns:
         return None
-    taps = found.turned(lambda array: array.reshape(group, rows // group, columns, -1))
+    weights = found.turned(lambda array: array.reshape(group, rows // group, columns, -1))
     zero, real = _zero_point(view, node, 0), view.roles(node).sums is Sums.FLOAT
-    mixing, plain = group == 1 or columns > 1, not _padded(node)
-    return Weighted(node.index, 0, place, 1, 1, mixing, plain, zero, taps.values, taps.touched(), taps.slack, real)
+    mixing, plain = group == 1 or columns > 1, not padded(node)
+    return Weighted(node.index, 0, place, 1, 1, mixing, plain, zero, weights, real)
 
 
 def _channels(view: LaneView, node: Node) -> Size:
@@ -110,26 +76,19 @@ def _channels(view: LaneView, node: Node) -> Size:
     return None if shape is None or len(shape) < 3 else shape[1]
 
 
-def _padded(node: Node) -> bool:
-    """Whether some element of the result may see fewer taps than others."""
-    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
-
-
 def _transposed(node: Node, view: LaneView) -> Weighted | None:
     """Weights [C, M / group, ...]; every element sees the same taps only where there is one, at stride 1."""
-    found, group = _taps(view, node, 1, 0), node.int("group", 1)
-    if found is None or found.values.ndim < 3 or group < 1 or found.values.shape[0] % group:
+    found, group = lane_weights(view, node, 1, 0), node.int("group", 1)
+    if found is None or found.nonzero.ndim < 3 or group < 1 or found.nonzero.shape[0] % group:
         return None
-    if _channels(view, node) != found.values.shape[0]:
+    if _channels(view, node) != found.nonzero.shape[0]:
         return None
-    columns, rows = found.values.shape[0] // group, found.values.shape[1]
-    taps = found.turned(lambda array: np.swapaxes(array.reshape(group, columns, rows, -1), 1, 2))
+    columns, rows = found.nonzero.shape[0] // group, found.nonzero.shape[1]
+    weights = found.turned(lambda array: np.swapaxes(array.reshape(group, columns, rows, -1), 1, 2))
     grown = any(node.ints("output_padding")) or "output_shape" in node.attributes
-    plain = taps.values.shape[3] == 1 and set(node.ints("strides")) <= {1} and not _padded(node) and not grown
+    plain = weights.nonzero.shape[3] == 1 and set(node.ints("strides")) <= {1} and not padded(node) and not grown
     mixing = group == 1 or columns > 1
-    return Weighted(
-        node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), taps.values, taps.touched(), taps.slack, real=True
-    )
+    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), weights, real=True)
 
 
 def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
@@ -141,15 +100,15 @@ def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
     rows, columns = (1, 0) if is_right else (0, 1)
     if turned[is_right]:
         rows, columns = columns, rows
-    found, shape = _taps(view, node, weights, rows), view.input_shape(node, data)
-    if found is None or found.values.ndim != 2 or shape is None or len(shape) < 2:
+    found, shape = lane_weights(view, node, weights, rows), view.input_shape(node, data)
+    if found is None or found.nonzero.ndim != 2 or shape is None or len(shape) < 2:
         return None
     last = len(shape) - 1
     axis = last if is_right != turned[not is_right] else last - 1
-    if shape[axis] != found.values.shape[columns]:
+    if shape[axis] != found.nonzero.shape[columns]:
         return None
-    taps = found.turned(lambda array: (array if rows == 0 else array.T)[None, :, :, None])
+    factors = found.turned(lambda array: (array if rows == 0 else array.T)[None, :, :, None])
     real, zero = roles.sums is Sums.FLOAT, _zero_point(view, node, data)
     factor = real_attribute(node, "alpha", 1.0) if real else 1.0
     where = node.index, data, weights, axis, last if is_right else last - 1
-    return Weighted(*where, True, True, zero, taps.values, taps.touched(), taps.slack, real, factor)
+    return Weighted(*where, True, True, zero, factors, real, factor)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +13,47 @@ from onnxlint_cmsis.algebra.number_types import SLACK
 from onnxlint_cmsis.algebra.spread import along
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from onnxlint_cmsis.algebra.interval import Floats, Mask
+
+
+class Taps(NamedTuple):
+    """Weights less their zero-point, as numbers."""
+
+    values: Floats
+    """NaN where not known."""
+    slack: Floats | None
+    """Their own rounding, of the same shape, where they are not exact."""
+
+
+class LaneWeights:
+    """Weights of one layer."""
+
+    def __init__(self, nonzero: Mask, read: Callable[[], Taps]) -> None:
+        """`read` makes the numbers, which takes a float64 for each."""
+        self.nonzero = nonzero
+        """Which may be other than 0, of the shape of the weights."""
+        self._read = read
+
+    @cached_property
+    def taps(self) -> Taps:
+        """The numbers, of the same shape."""
+        return self._read()
+
+    @cached_property
+    def touched(self) -> Mask:
+        """Where one along the last axis may be other than 0."""
+        return np.asarray(self.nonzero[..., 0] if self.nonzero.shape[-1] == 1 else self.nonzero.any(axis=-1))
+
+    def turned(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> LaneWeights:
+        """Weights in another order or under another shape."""
+
+        def read() -> Taps:
+            values, slack = self.taps
+            return Taps(function(values), None if slack is None else function(slack))
+
+        return LaneWeights(function(self.nonzero), read)
 
 
 class Weighted(NamedTuple):
@@ -33,21 +75,33 @@ class Weighted(NamedTuple):
     """Whether every element of the result sees all taps, so that a constant gives one value everywhere."""
     zero: Floats
     """Zero-point of the data."""
-    taps: Floats
-    """Weights less their zero-point, [groups, rows, columns, taps]; NaN where not known."""
-    touched: Mask
-    """Which rows read which columns, [groups, rows, columns]."""
-    slack: Floats | None
-    """Rounding of the weights themselves, of the shape of `taps`, where they are not exact."""
+    matrix: LaneWeights
+    """The weights, [groups, rows, columns, taps]."""
     real: bool
     """Whether the sum is computed in float."""
     factor: float = 1.0
     """Number the sum is multiplied by before the bias is added."""
 
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Groups, rows, columns and taps."""
+        groups, rows, columns, taps = self.matrix.nonzero.shape
+        return groups, rows, columns, taps
+
+    @property
+    def touched(self) -> Mask:
+        """Which rows read which columns, [groups, rows, columns]."""
+        return self.matrix.touched
+
+    @property
+    def taps(self) -> Taps:
+        """Weights as numbers less their zero-point, [groups, rows, columns, taps]."""
+        return self.matrix.taps
+
     def columns(self, data: Interval) -> Interval:
         """Constants along the summed axis less the zero-point, [groups, columns]; unknown where not one value."""
         line = along(data, self.axis)
-        shape = self.taps.shape[0], self.taps.shape[2]
+        shape = self.shape[0], self.shape[2]
         spread = line.forgotten(line.varies).bent(lambda bound: bound - self.zero)
         return spread.moved(lambda array: np.broadcast_to(array, shape[0] * shape[1]).reshape(shape))
 
@@ -59,11 +113,14 @@ TERMS = 16
 def sums(weighted: Weighted, columns: Interval) -> Interval:
     """Sum of each row over columns, [groups x rows]; unknown where a row reads what is or differs at the borders."""
     usable = columns.zero | (~columns.varies & weighted.plain)
-    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2) & ~np.isnan(weighted.taps).any(axis=(2, 3))
+    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2)
+    if fine.any():  # most rows read what varies: then no weight is looked at
+        fine &= ~np.isnan(weighted.taps.values).any(axis=(2, 3))
     if not fine.any():
         return exactly(np.full(fine.size, np.nan))
     middle = np.where(usable, (columns.low + columns.high) / 2, 0)
-    weights = np.where(np.isnan(weighted.taps), 0, weighted.taps)
+    values, slack = weighted.taps
+    weights = np.where(np.isnan(values), 0, values)
     total = _times(weights.sum(axis=3), middle)
     made = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
     if not weighted.real or not middle.any():
@@ -72,8 +129,8 @@ def sums(weighted: Weighted, columns: Interval) -> Interval:
     size = np.abs(weights).sum(axis=3)
     terms = np.count_nonzero(middle) * weights.shape[3]
     margin = _times(size, spread + np.abs(middle) * SLACK * (1 + terms / TERMS))
-    if weighted.slack is not None:
-        margin = margin + _times(weighted.slack.sum(axis=3), np.abs(middle) + spread)
+    if slack is not None:
+        margin = margin + _times(slack.sum(axis=3), np.abs(middle) + spread)
     return made.widened(margin.reshape(-1) * abs(weighted.factor))
 
 

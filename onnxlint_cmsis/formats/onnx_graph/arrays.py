@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onnxlint_cmsis.formats.onnx_graph import external
-from onnxlint_cmsis.formats.onnx_graph.document import Document
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_bits, elem_name
-from onnxlint_cmsis.formats.onnx_graph.flatten import Flattener
-from onnxlint_cmsis.formats.onnx_graph.functions import expand_functions
-from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
 from onnxlint_cmsis.formats.onnx_graph.values import TYPED_FIELDS
-from onnxlint_cmsis.operators.control_operators import CONSTANT
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import TensorProto
 
+    from onnxlint_cmsis.formats.onnx_graph.document import Document
+    from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel
     from onnxlint_cmsis.graph.model import Constant
 
 NUMPY = (
@@ -32,44 +27,21 @@ NUMPY = (
 """Element types that numpy has too; the file's bytes are little-endian."""
 
 
-def reader(model: str | bytes, path: str = "-") -> Callable[[str], NDArray[Any] | None]:
-    """A way to read the constants of a model file, or of its bytes, by their key in the Graph that `load` makes.
-
-    `path` is where the bytes come from; without it, values in other files are not read.
+def reader(model: LoadedModel) -> Callable[[str], NDArray[Any] | None]:
+    """A way to read the constants of a model by their key in its graph.
 
     Initializers and Constant nodes of any size, and up to `MAX_VALUES` elements of what follows from them; None for
-    anything else, for external data that the loader refuses, and for strings. 4-bit integers come as int8 and uint8,
-    bfloat16 as float32.
-
-    Raises ModelError as `load` does.
+    anything else, for external data that the loader refuses or that belongs to a model without a path, and for
+    strings. 4-bit integers come as int8 and uint8, bfloat16 as float32.
     """
-    document = Document(path, model) if isinstance(model, bytes) else Document(model, open_buffer(model))
-    nodes, functions = document.stripped.nodes, document.stripped.functions
-    expanded = expand_functions(document.model, document.buffer, nodes, functions, document.problems)
-    found = _Tensors(document, expanded)
-    constants = found.run().constants
 
     def read(key: str) -> NDArray[Any] | None:
-        tensor, constant = found.dense.get(key), constants.get(key)
+        tensor, constant = model.tensors.get(key), model.graph.constants.get(key)
         if constant is None:
             return None
-        return _array(document, tensor) if tensor is not None else _small(constant)
+        return _array(model.document, tensor) if tensor is not None else _small(constant)
 
     return read
-
-
-class _Tensors(Flattener):
-    """Lays a model flat only to learn which tensor each key stands for."""
-
-    def __init__(self, document: Document, expanded: bool) -> None:
-        super().__init__(document, [], expanded)
-        self.tables = repeat({})
-        self.dense: dict[str, TensorProto | None] = {}
-        """None where a key has several tensors, as that of a sparse one has."""
-
-    def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
-        if not node or operator_of(self.nodes[-1]) is CONSTANT:
-            self.dense[key] = None if key in self.dense else tensor
 
 
 def _small(constant: Constant) -> NDArray[Any] | None:

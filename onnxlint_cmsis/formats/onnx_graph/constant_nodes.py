@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Number
 
 
-class Reader:
+class LazyValues:
     """Reads values once, when they are first asked for."""
 
     __slots__ = ("known", "read")
@@ -42,7 +42,7 @@ def from_tensor(document: Document, key: str, tensor: TensorProto, overridable: 
     shape = tuple(tensor.dims)
     if not sane(shape):
         return None
-    return Constant(key, elem_name(tensor.data_type), shape, Reader(lambda: document.values(tensor)), overridable)
+    return Constant(key, elem_name(tensor.data_type), shape, LazyValues(lambda: document.values(tensor)), overridable)
 
 
 def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overridable: bool = False) -> Constant | None:
@@ -50,7 +50,7 @@ def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overrid
     shape = tuple(sparse.dims)
     if not sane(shape):
         return None
-    reader = Reader(lambda: _dense(document, sparse, shape))
+    reader = LazyValues(lambda: _dense(document, sparse, shape))
     return Constant(key, elem_name(sparse.values.data_type), shape, reader, overridable, editable=False)
 
 

@@ -72,6 +72,8 @@ class Flattener:
         self.problems: list[Problem] = []
         self.given: set[str] = set()
         """Inputs and initializers of all graphs."""
+        self.stored: dict[str, TensorProto | None] = {}
+        """Tensors of initializers and Constant nodes; None where a key has several, as that of a sparse one has."""
 
     def run(self) -> Graph:
         """The whole model."""
@@ -133,6 +135,8 @@ class Flattener:
         found = payload_problem(tensor, self.document.payload(tensor))
         if found:
             self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
+        if not node or operator_of(self.nodes[-1]) is CONSTANT:
+            self.stored[key] = None if key in self.stored else tensor
 
     def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
         """One node, then what is inside it."""

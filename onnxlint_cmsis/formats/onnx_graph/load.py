@@ -1,11 +1,11 @@
-"""`load`: an ONNX file to a Graph, without reading its weights."""
+"""`load`: an ONNX file to a Graph, without reading its weights; `load_model` keeps the way to read them later."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem, opset_problems
 from onnxlint_cmsis.formats.onnx_graph.document import Document
@@ -21,9 +21,22 @@ from onnxlint_cmsis.types import Size
 if TYPE_CHECKING:
     from os import PathLike
 
+    from onnx import TensorProto
+
     from onnxlint_cmsis.graph.model import Graph, Problem
 
-__all__ = ["ModelError", "load"]
+__all__ = ["LoadedModel", "ModelError", "load", "load_model"]
+
+
+class LoadedModel(NamedTuple):
+    """A model and the way back to its weights."""
+
+    graph: Graph
+    """Nodes, tensors and constants."""
+    document: Document
+    """The parsed file."""
+    tensors: dict[str, TensorProto | None]
+    """Where each stored constant's values are, by its key in the graph; None where a key has several tensors."""
 
 
 def load(
@@ -32,6 +45,16 @@ def load(
     input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
     data: bytes | None = None,
 ) -> Graph:
+    """The graph of a model file; arguments and errors are those of `load_model`."""
+    return load_model(path, input_shapes=input_shapes, data=data).graph
+
+
+def load_model(
+    path: str | PathLike[str],
+    *,
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
+    data: bytes | None = None,
+) -> LoadedModel:
     """Read a model file, or `data` in its place (`path` is then its name, `-` for standard input).
 
     `input_shapes` gives sizes of inputs by name, None for one that stays symbolic; the batch of all other inputs
@@ -48,7 +71,7 @@ def load(
             gc.enable()
 
 
-def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: bytes | None) -> Graph:
+def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: bytes | None) -> LoadedModel:
     document = Document(name, open_buffer(name) if data is None else data)
     stripped = document.stripped
     forget_impossible_dims(document.model, document.problems)
@@ -57,7 +80,8 @@ def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: 
     expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
     flattener = Flattener(document, infer(document.model), expanded)
     graph = flattener.run()
-    return replace(graph, problems=_problems(document, graph, flattener.given))
+    graph = replace(graph, problems=_problems(document, graph, flattener.given))
+    return LoadedModel(graph, document, flattener.stored)
 
 
 def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from onnxlint_cmsis.graph.model import Graph, Node, Problem
+from onnxlint_cmsis.graph.model import Graph, Node, Number, Problem
 from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.operators.normalization_operators import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.registry import operator_of
@@ -130,11 +130,17 @@ def scale_values(graph: Graph) -> Iterator[Problem]:
             if constant is None or key in seen:
                 continue
             seen.add(key)
-            for position, value in enumerate(constant.values() or ()):
-                if not (math.isfinite(value) and value > 0):
-                    found = f"scale `{key}` has {value} at {position}; allowed are finite numbers above 0"
-                    yield Problem("invalid", found, node.label)
-                    break
+            values = constant.values() or ()
+            if values and (not math.isfinite(sum(values)) or min(values) <= 0):  # the sum is quick, and NaN if one is
+                yield from _wrong_scale(key, values, node)
+
+
+def _wrong_scale(key: str, values: Sequence[Number], node: Node) -> Iterator[Problem]:
+    for position, value in enumerate(values):
+        if not (math.isfinite(value) and value > 0):
+            found = f"scale `{key}` has {value} at {position}; allowed are finite numbers above 0"
+            yield Problem("invalid", found, node.label)
+            break
 
 
 def quantization_sizes(graph: Graph) -> Iterator[Problem]:

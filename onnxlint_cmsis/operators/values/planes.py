@@ -10,6 +10,7 @@ import numpy as np
 from onnxlint_cmsis.algebra.interval import Fault, Interval, either, finite, hull, made, number
 from onnxlint_cmsis.algebra.number_types import SLACK
 from onnxlint_cmsis.algebra.spread import level
+from onnxlint_cmsis.graph.window_attributes import padded
 from onnxlint_cmsis.operators.values.curves import CURVES, bent
 from onnxlint_cmsis.operators.values.scaling import real_input, requantized
 from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView, has
@@ -83,22 +84,18 @@ def _plane(node: Node, view: ValueView, x: Interval | None) -> Interval | None:
 
 def _with_padding(result: Interval, node: Node) -> Interval:
     """What a mean becomes where it takes padding in."""
-    counted = node.int("count_include_pad") and (_padded(node) or node.int("ceil_mode"))
+    counted = node.int("count_include_pad") and (padded(node) or node.int("ceil_mode"))
     return hull(result, number(0.0)) if counted else result
-
-
-def _padded(node: Node) -> bool:
-    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
 
 
 def _windows_hold_data(node: Node) -> bool:
     """Whether every window has an element that is no padding."""
     kernel = node.ints("kernel_shape")
     strides = node.ints("strides") or (1,) * len(kernel)
-    if node.int("ceil_mode") and (_padded(node) or any(s > k for s, k in zip(strides, kernel, strict=False))):
+    if node.int("ceil_mode") and (padded(node) or any(s > k for s, k in zip(strides, kernel, strict=False))):
         return False
     pads = node.ints("pads")
-    return not _padded(node) or (
+    return not padded(node) or (
         set(node.ints("dilations")) <= {1} and all(pad < size for pad, size in zip(pads, kernel * 2, strict=False))
     )
 
