@@ -1,4 +1,4 @@
-"""Flash and RAM of an image: what the linter and the plan predict, what the ELF file has, and whose bytes they are."""
+"""Flash and RAM of an image: predicted bytes, bytes of the ELF file, and their owners."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def build_concat(space: Workspace, record: LoweredLayer, reason: str) -> None:
 
 
 def build_pad(space: Workspace, record: LoweredLayer, reason: str) -> None:
-    """Constant padding that no layer behind it takes over; a change of scale follows in a layer of its own."""
+    """Constant padding that no layer behind it takes over; a change of scale becomes a separate layer."""
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
     result = result_of(space, record)

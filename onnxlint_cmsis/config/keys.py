@@ -14,7 +14,7 @@ BY_FORMAT = "by-format"
 """Word for the lowest level that the output format shows."""
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 READ_BY_PEOPLE = ("full", "concise", "github")
-"""Formats that leave notes out where nobody asks for them; the others hold every finding."""
+"""Formats that leave notes out unless the user asks for them; the others hold every finding."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"

@@ -76,7 +76,7 @@ MAX_MULTIPLE = 64
 
 
 def setting_of(key: Key, value: object, place: Place) -> object:
-    """What Settings has for a value of a key; ValueError says what was found and what is allowed."""
+    """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
     kind = KINDS[key.kind]
     return kind.make(kind.check(key, value), place)
 

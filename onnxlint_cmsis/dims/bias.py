@@ -167,7 +167,7 @@ def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> 
 
 
 def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
-    """The int32 constant behind a DequantizeLinear without zero-point that nobody else reads."""
+    """The int32 constant behind a DequantizeLinear without zero-point, where no other node reads it."""
     producer = graph.producers.get(name)
     if producer is None or not operator_of(producer).dequantizes or name in graph.outputs:
         return None

@@ -24,7 +24,7 @@ MAX_ROUNDS = 8
 
 
 class Attempt(NamedTuple):
-    """One fix of a model, and what came of proving it."""
+    """One fix of a model, with its proof."""
 
     start: Snapshot
     """The model, with the classes that had to stay."""
@@ -33,7 +33,7 @@ class Attempt(NamedTuple):
     end: Snapshot
     """The new model; the same as `start` where nothing changes."""
     added: Mapping[ClassName, str] = {}
-    """Inputs behind which a Pad was added, with what that is as a clause."""
+    """Inputs with an added Pad, each with a clause that describes it."""
     unpadded: Mapping[ClassName, str] = {}
     """Inputs behind which a Pad would help but does not go into the budget, with that as a clause."""
     proof: Proof | None = None
@@ -41,9 +41,9 @@ class Attempt(NamedTuple):
     trouble: str = ""
     """Why the new model may not take the old one's place, as a clause; empty where it may."""
     failed: bool = False
-    """Whether what was proven is not what was promised."""
+    """Whether the proven model breaks a promise of the plan."""
     blamed: Mapping[ClassName, str] = {}
-    """Classes that the trouble comes from, with the reason; empty where that is not known."""
+    """Classes that cause the failure, with the reason; empty where unknown."""
     spot: Spot | None = None
     """How to see that the new model differs; None where it does not, or computes nothing."""
 
@@ -57,7 +57,7 @@ class _ClassesError(Exception):
 
 
 def prover_of(start: Snapshot) -> Prover:
-    """What proves fixes of a model."""
+    """The prover of a model's fixes."""
     return Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
 
 
@@ -91,7 +91,7 @@ def _proven(made: Attempt, prover: Prover) -> Attempt:
 
 
 def _worked_out(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
-    """The new model, what was added to it, and what was not for the budget. Raises _ClassesError, UnreadableError."""
+    """The new model, its added Pads, and the changes that the budget forbade. Raises _ClassesError, UnreadableError."""
     added: Reasons = {}
     unpadded: Reasons = {}
     budget, end = start.request.options.budget, _settled(start, first)
@@ -137,7 +137,7 @@ def _not_alone(state: Snapshot, found: ModelPlan) -> Iterator[tuple[ClassName, s
 
 
 def _surveyed(state: Snapshot) -> ModelPlan:
-    """What planning makes of a model, once no constant that it relies on is seen to be another."""
+    """The plan of a model, after a check at run time of the constants that it relies on."""
     wrong: set[Place] = set()
     while True:
         found = state.survey(wrong)

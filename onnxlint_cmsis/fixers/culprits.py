@@ -1,4 +1,4 @@
-"""The classes by which a proof failed: those resized where two models part, found without further proofs."""
+"""The classes that made a proof fail: those resized where two models first differ, found without further proofs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Culprits:
                 yield name
 
     def _blamed(self, found: Iterable[ClassName]) -> tuple[set[ClassName], set[ClassName]]:
-        """Classes along what the nodes before the difference read, and others along what they make."""
+        """Classes of the inputs of the nodes before the difference, then those of their outputs."""
         start = self._failed.start
         between = blame(start.graph, start.dimensions, self._differs, self._same.keys())
         groups = {name: group for name, group in self.changed.items() if name not in found}
@@ -101,7 +101,7 @@ def _changed(found: Attempt) -> Iterator[tuple[ClassName, DimensionClass | None]
 
 
 class Blame(NamedTuple):
-    """What is resized between a tensor that differs and those before it that agree."""
+    """Classes resized between a differing tensor and the agreeing ones before it."""
 
     into: frozenset[int]
     """Leaves along the tensors that agree and that the nodes between read."""

@@ -33,8 +33,8 @@ class Fixed(NamedTuple):
 def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
     """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
 
-    `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets keep what
-    they were asked for, so that a model like an earlier one is quicker to fix.
+    `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets are cached,
+    so that a similar model is fixed faster.
     """
     start = Snapshot(path, data, request, prices)
     try:

@@ -1,4 +1,4 @@
-"""What differs between a model and its fixed form: classes, constants, layers, hazards, totals."""
+"""Differences between a model and its fixed form: classes, constants, layers, hazards, totals."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def resized(before: Snapshot, after: Snapshot) -> Iterator[tuple[DimensionClass,
 
 
 def _new_size(group: DimensionClass, before: Snapshot, after: Snapshot) -> int:
-    """Size of a class in the other model, looked up where an axis is nothing else, or by its number and layers."""
+    """Size of a class in the other model, by an axis that is the class alone, else by its number and layers."""
     for tensor, position in group.members:
         old, new = before.dimensions.axes(tensor), after.dimensions.axes(tensor)
         if old and new and old[position].form is AxisForm.LEAF and old[position].leaf == group.id:
@@ -132,7 +132,7 @@ def _known(price: Price) -> int:
 
 
 def worse(before: Snapshot, after: Snapshot, found: ModelPlan) -> str:
-    """What the new model is worse in than was predicted, as one clause; empty where it keeps what was promised."""
+    """How the new model is worse than predicted, as one clause; empty where it is not."""
     for old, new in pairs(before, after):
         both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
         for target, had, has in both:
@@ -152,7 +152,7 @@ def macs(before: Snapshot, after: Snapshot) -> Numbers:
 
 
 def locked(found: ModelPlan, options: FixOptions) -> tuple[Locked, ...]:
-    """LOCKED classes that the policy would look at: those that could gain, or that are no multiple."""
+    """LOCKED classes of interest to the policy: with a gain, or off the multiple."""
     rows = []
     for one in locked_gains(found.view, found.prices):
         if options.policy != "align" and one.gain == 0:

@@ -21,7 +21,7 @@ Numbers = tuple[AffineQuantization | None, ...]
 
 
 def numbers_of(graph: Graph, node: Node, weighted: bool) -> Numbers:
-    """Quantization of what a node reads, but for weights, and for constants that a sum or a product takes in."""
+    """Quantization of a node's activations; weights and constant operands of sums and products are left out."""
     where = operands(node.domain, node.op_type)
     places = [place for place in activations_of(node) if node.inputs[place]]
     if weighted:

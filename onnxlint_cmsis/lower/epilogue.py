@@ -1,4 +1,4 @@
-"""What follows a layer's operator up to the tensor that its kernel writes: bias, clamps, QuantizeLinear.
+"""The epilogue: nodes behind a layer's operator that its kernel computes too (bias, clamps, QuantizeLinear).
 
 Kernels with weights start from a bias, and the kernels named here end in a clamp (`activation.min` and `.max` of their
 parameters), so that a constant Add, Relu or Clip right behind them costs nothing and is no layer. In a quantized model
@@ -27,7 +27,7 @@ CLAMPING = (*WEIGHTED, "batch_matmul", "elementwise_add", "elementwise_mul", "av
 CLAMPS = ("Relu", "Clip")
 LINEAR = ("Add", "Sub", "Mul", "Div")
 _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
-"""What operators make that only change how numbers are stored."""
+"""Elements of operators that only change the storage of numbers."""
 
 
 class Epilogue(NamedTuple):
@@ -101,7 +101,7 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
 
 
 def has_bias(node: Node, ending: Epilogue) -> bool:
-    """Whether a layer of a quantized model has a bias: an input of its own, or a constant added behind."""
+    """Whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
     position = operands(node.domain, node.op_type).bias
     return ending.added is not None or (0 <= position < len(node.inputs) and bool(node.inputs[position]))
 

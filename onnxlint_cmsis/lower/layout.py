@@ -1,4 +1,4 @@
-"""Which of ONNX's axes is which of CMSIS-NN's: images are NHWC at run time, everything else keeps its order."""
+"""The map from ONNX's axes to CMSIS-NN's: images are NHWC at run time, all else keeps its order."""
 
 from __future__ import annotations
 

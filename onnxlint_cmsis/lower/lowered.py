@@ -1,4 +1,4 @@
-"""What lowering produces: one verdict on every node that has something to compute."""
+"""Results of lowering: one verdict on every node that computes something."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LoweredLayer:
     layer: Layer | None = None
     """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
     epilogue: Epilogue | None = None
-    """What follows it up to the tensor that its kernel writes; None where nothing computes it."""
+    """Nodes behind it that its kernel computes too; None where no kernel computes the node."""
     inputs: tuple[AffineQuantization | None, ...] = ()
     """Quantization of its activations; none in a float model."""
     weights: AffineQuantization | None = None

@@ -1,4 +1,4 @@
-"""Which function lowers which operator, and the pass over a graph."""
+"""The table of lowering functions by operator, and the pass over a graph."""
 
 from __future__ import annotations
 

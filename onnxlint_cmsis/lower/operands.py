@@ -31,7 +31,7 @@ def operands(domain: str, op_type: str) -> Operands:
 
 
 def activations_of(node: Node) -> tuple[int, ...]:
-    """Positions of a node's operands: the activation, what is joined to it, or the second one of a pair."""
+    """Positions of a node's operands: the activation, and the operands that it is joined or paired with."""
     where = operands(node.domain, node.op_type)
     if where.step:
         return tuple(range(where.activation, len(node.inputs), where.step))

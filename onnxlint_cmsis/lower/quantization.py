@@ -18,16 +18,16 @@ _SIXTEEN_BITS = frozenset({"int16", "uint16"})
 STORED = _FOUR_BITS | _EIGHT_BITS | _SIXTEEN_BITS
 """Element types of quantized tensors."""
 MOVES = UNCHANGED | {Elements.TRANSPOSED}
-"""What operators make behind which a tensor holds the same elements, of the same scale."""
+"""Elements of operators that keep the elements of a tensor and their scale."""
 _KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
-"""What operators make that on integers give integers of the same scale; those that resize do so too."""
+"""Elements of operators that keep the scale of integers; operators that resize keep it too."""
 _BEHIND = MOVES | {Elements.DEQUANTIZED, Elements.QUANTIZED, Elements.CAST}
 _REORDERS = (Elements.SAME, Elements.TRANSPOSED)
-"""What operators make behind which an axis of scales is the same axis, wherever it is moved."""
+"""Elements of operators that keep an axis of scales one axis, though they may move it."""
 OUTPUT = -1
 """Axis of the weights' scales in a quantized operator: that of the output channels."""
 UNSIGNED_OFFSET = 128
-"""What is taken off integers and zero-point alike where uint8 is held as int8."""
+"""Offset from uint8 to int8, for integers and zero-points."""
 TOLERANCE = 1e-6
 """Relative difference of scales that count as equal, as in TensorFlow Lite Micro (kernels/pooling_common.cc)."""
 
@@ -124,7 +124,7 @@ def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
 
 
 def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
-    """Quantization of a tensor of integers: from what makes it, else from what reads it; None where neither tells."""
+    """Quantization of a tensor of integers: from its producer, else from its reader; None where neither says."""
     source = tensor
     for _ in range(len(graph.nodes) + 1):
         producer = graph.producers.get(source)

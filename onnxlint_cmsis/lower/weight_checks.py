@@ -100,7 +100,7 @@ def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
 
 
 def _bias(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
-    """The bias is fixed in the file; what is added behind has one number for each channel."""
+    """The bias is fixed in the file; a constant added behind has one number for each channel."""
     node, bias = layer.node, operands(layer.node.domain, layer.node.op_type).bias
     if 0 <= bias < len(node.inputs) and node.inputs[bias] and weights_behind(graph, node.inputs[bias]) is None:
         return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")

@@ -1,4 +1,4 @@
-"""Which findings on layers a class's new size answers: errors and wrong results, and missed kernels under `route`."""
+"""Layer findings that a class's new size resolves: errors, wrong results and, under `route`, missed kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
-    """Findings of the model as it is that stay while all other classes change, and go with this one.
+    """Findings that only this class's new size resolves.
 
     Only those that the policy acts on; one for each target.
     """
@@ -59,5 +59,5 @@ def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Fi
 
 
 def _there(check: LintCheck, finding: Finding, route: Route) -> bool:
-    """Whether a finding holds for another route of its layer."""
+    """Whether a finding also holds for another route of its layer."""
     return isinstance(check.run, HazardCheck | RoutingCheck) and check.run.there(finding, route)

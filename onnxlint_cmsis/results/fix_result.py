@@ -1,4 +1,4 @@
-"""What came of fixing one model, as plain data for every reporter."""
+"""Result of fixing one model, as plain data for every reporter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ClassChange(NamedTuple):
     constants: int
     """Lanes before that always held one value."""
     unread: int
-    """Lanes before that nobody read."""
+    """Lanes before that no layer read."""
 
     @property
     def what(self) -> str:
@@ -104,7 +104,7 @@ class TargetTotal(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """A LOCKED class and what it could gain if it were not."""
+    """A LOCKED class and its gain if it were free."""
 
     size: int
     """Lanes."""
@@ -141,7 +141,7 @@ class Numbers(NamedTuple):
 
 
 class FixResult(NamedTuple):
-    """What was done, or would be done, to one model."""
+    """Changes made or proposed to one model."""
 
     policy: str
     """Value of `fix-policy`."""

@@ -92,7 +92,7 @@ class Store:
 
 
 def connect(node: NodeProto, position: int, name: str) -> None:
-    """Make a node read a tensor at an input, which it may not have had so far."""
+    """Make a node read a tensor at an input, present or new."""
     node.input.extend([""] * (position + 1 - len(node.input)))
     node.input[position] = name
 

@@ -1,4 +1,4 @@
-"""The lane analysis: forward for what is known, backward for what is needed, and the classes made of it."""
+"""The lane analysis: a forward pass for values, a backward pass for demand, and the lanes of every class."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def analyse_lanes(
     *,
     disproved: Collection[tuple[str, int, int]] = (),
 ) -> Lanes:
-    """Lanes of every class: which hold a constant, which nobody reads, which may go.
+    """Lanes of every class: constant, unread, and removable ones.
 
     `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`). `disproved`
     are tensor, axis and index of values that were seen to differ from what the analysis said before: they count as
@@ -90,7 +90,7 @@ def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: M
 
 
 class _Questions:
-    """What is asked of every class.
+    """Questions to every class.
 
     `read` are the elements that count for some output, `exact` those that are needed where integer biases take what
     they can, `unsafe` where all biases do.

@@ -1,4 +1,4 @@
-"""One pass backward: which elements of every tensor somebody may need."""
+"""Backward pass: the elements of every tensor that an output may need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Size
 
 Masks = dict[str, "Mask"]
-"""Per tensor, of its rank, with length 1 along axes where nothing differs; absent where nobody reads it."""
+"""Per tensor, of its rank, with length 1 along axes where nothing differs; absent where no node reads it."""
 ALL = np.ones((), bool)
 """Everything, of any rank."""
 

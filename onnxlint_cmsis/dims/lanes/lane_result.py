@@ -38,7 +38,7 @@ class ClassLanes(NamedTuple):
     constants: tuple[int, ...] = ()
     """Lanes that hold one value for every input wherever that matters; of locked classes too."""
     unread: tuple[int, ...] = ()
-    """Lanes whose value nobody uses; of locked classes too, and none of `constants`."""
+    """Lanes that no output needs; of locked classes too, and none of `constants`."""
 
 
 class LaneReader(NamedTuple):
@@ -58,11 +58,11 @@ class Lanes(NamedTuple):
     classes: dict[int, ClassLanes]
     """By `DimensionClass.id`."""
     view: LaneView
-    """What is known of every tensor."""
+    """Known values of every tensor."""
     readers: dict[int, LaneReader]
     """Layers that sum over channels, by `Node.index`."""
     read: Masks | None = None
-    """Elements of every tensor that count for some output; None where that is not known and all may."""
+    """Elements of every tensor that count for an output; None where unknown, so that all may."""
 
     def increments(self, removed: Mapping[int, Collection[int]]) -> dict[int, Numbers]:
         """What each reader's bias gains per output channel when these lanes of these classes go, by `Node.index`.

@@ -1,4 +1,4 @@
-"""One pass forward: what is known of every tensor, from constants and from weights that are zero."""
+"""Forward pass: known values of every tensor, from constants and from zero weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the lanes of every tensor so far, from constants read and from what follows of them."""
+"""Known values of every tensor so far: constants, and values derived from them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LaneView(ValueView):
         return name in self.graph.constants or name in self._derived
 
     def known(self, name: str) -> Interval | None:
-        """What is known of a tensor; None where not even its rank is."""
+        """Known values of a tensor; None where its rank is unknown."""
         if name in self._postponed:
             self._postponed.pop(name)()
         if name not in self._known and name in self.graph.constants:
@@ -60,11 +60,11 @@ class LaneView(ValueView):
         return None if shape is None else _anything(self.elem_type(name), len(shape))
 
     def input(self, node: Node, position: int) -> Interval | None:
-        """What is known of a node's input; None where it is omitted or its rank is unknown."""
+        """Known values of a node's input; None where it is omitted or its rank is unknown."""
         return self.known(node.inputs[position]) if has(node, position) else None
 
     def part(self, node: Node, position: int) -> Interval | None:
-        """What is known of a part of a concatenation."""
+        """Known values of a part of a concatenation."""
         return self.input(node, position)
 
     def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:

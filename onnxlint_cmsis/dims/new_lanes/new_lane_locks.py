@@ -1,4 +1,4 @@
-"""Carrying what new lanes hold from the layers to the operators that may make NaN or infinity of it."""
+"""Carries the values of new lanes from the layers to operators that may make NaN or infinity of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
     """Lock every class whose new lanes would not be certain to stay finite.
 
     `risks` are the operators that may make NaN or infinity of a finite number; values are carried between the layers
-    around them. What fills new elements of constants is what `fills` says; data that layers read are taken as finite.
+    around them. `fills` gives the new elements of constants; data that layers read counts as finite.
     Dimensions that are pinned already have to be marked so.
     """
     view = NewLaneView(context)
@@ -66,7 +66,7 @@ def _is_layer(node: Node) -> bool:
 
 
 def _carry(node: Node, view: NewLaneView) -> None:
-    """Note what a node's results hold, or lock what may not grow because of it."""
+    """Note the values of a node's results, or lock the classes that may not grow."""
     if not _is_followed(node) or not has(node, 0) or not node.outputs or not node.outputs[0]:
         return
     view.enter(node)
