@@ -33,6 +33,8 @@ class ConditionRow(NamedTuple):
     """Day from which it holds no more; empty for none."""
     level: Level | None = None
     """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
         """Whether the row decides about a layer in a revision."""

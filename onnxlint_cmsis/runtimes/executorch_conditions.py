@@ -73,8 +73,8 @@ ROWS = (
     ),
     ConditionRow(
         "runtime-per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), _per_channel,
-        "its weights have a scale for each output; dense layers are lowered per tensor, so that it may stay in "
-        "portable float", f"{PASS}:386-425", level=Level.WARNING,
+        "its weights have a scale for each output; dense layers are lowered per tensor",
+        f"{PASS}:386-425", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, ("TRANSPOSE_CONV",), _refines,

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.resolve import Configuration
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.layers import layers_table
@@ -45,9 +46,7 @@ def path_of(name):
 
 @cache
 def settings_of(cpu):
-    from onnxlint_cmsis.config.files import Layer
-
-    layer = Layer("command line", "/", {"targets": [cpu]})
+    layer = SettingsLayer("command line", "/", {"targets": [cpu]})
     return Configuration(isolated=True, options=layer).settings_for("a.tflite")
 
 
