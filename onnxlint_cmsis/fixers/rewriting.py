@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.planning.answers import layer_hazards
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
+    from onnxlint_cmsis.types import KernelCall
 
 REWRITTEN = "rewritten"
 """First part of the name that a repair of a layer has among classes."""
@@ -96,7 +98,7 @@ def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
         else:
             sites.append(site)
     while sites:
-        found = repaired(state.data, state.graph, sites)
+        found = repaired(state.data, state.graph, sites, partial(_clean, state))
         left |= {_name(site): why for site, why in found.refused}
         if not found.made:
             break
@@ -124,6 +126,11 @@ def _asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
 
 def _name(site: RepairSite) -> ClassName:
     return REWRITTEN, site.row.name, site.record.node.outputs[0]
+
+
+def _clean(state: Snapshot, call: KernelCall) -> bool:
+    """Whether no target meets a known hazard in a call, nor may for sizes that are not known."""
+    return not any(price.risks for price in state.prices.of(call))
 
 
 def _now(new: Snapshot, made: RepairMade) -> list[Layer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
     from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.types import KernelCall
 
 
 class GraphEdit:
     """A copy of a model in the making; nodes are named by `Node.index` of its graph before all edits."""
 
-    def __init__(self, data: bytes, graph: Graph) -> None:
-        """`graph` is that of `data`. Raises NotAppliedError."""
+    def __init__(self, data: bytes, graph: Graph, clean: Callable[[KernelCall], bool]) -> None:
+        """`graph` is that of `data`; `clean` tells that a call meets no hazard on a target. Raises NotAppliedError."""
         from onnx import ModelProto
 
         self._model: ModelProto = ModelProto.FromString(data)
-        self.graph = graph
+        self.graph, self.clean = graph, clean
         self._places = NodePlaces(self._model, graph)
         self._store = Store(self._model, graph.path)
 

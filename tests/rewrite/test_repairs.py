@@ -69,6 +69,19 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
         "split-groups", "conv-grouped-1xn-scratch",
         lambda: convolution((1, 8, 12), (8, 4, 5), group=2), "7.0.0",
     ),
+    "1xN that is refused": (
+        "wider-window", "conv-1xn-geometry-refused",
+        lambda: convolution((1, 8, 16), (8, 8, 5), strides=[2], pads=[1, 1]), "7.0.0",
+    ),
+    "1xN that is wrong": (
+        "wider-window", "conv-1xn-wrong-values", lambda: convolution((1, 8, 15), (8, 8, 4), strides=[2], pads=[1, 2]),
+        "7.0.0",
+    ),
+    "transposed with output_padding": (
+        "output-padding", "tconv-output-past-rows",
+        lambda: convolution((1, 4, 6, 6), (4, 4, 3, 3), op_type="ConvTranspose", strides=[2, 2],
+                            output_padding=[1, 1]), "7.0.0",
+    ),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.errors import NotAppliedError
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade
+    from onnxlint_cmsis.types import KernelCall
 
 
 class RepairedBytes(NamedTuple):
@@ -25,12 +26,14 @@ class RepairedBytes(NamedTuple):
     """Layers that could not be repaired, with the reason as a clause."""
 
 
-def repaired(data: bytes, graph: Graph, sites: Sequence[RepairSite]) -> RepairedBytes:
-    """The model with as many of the layers repaired as can be; `graph` is that of `data`. Raises NotAppliedError."""
+def repaired(
+    data: bytes, graph: Graph, sites: Sequence[RepairSite], clean: Callable[[KernelCall], bool]
+) -> RepairedBytes:
+    """The model with as many of the layers repaired as can be; for `graph` and `clean` see GraphEdit."""
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = GraphEdit(data, graph), []
+        edit, made = GraphEdit(data, graph, clean), []
         for site in left:
             try:
                 made.append((site, site.row.apply(edit, site.record)))
