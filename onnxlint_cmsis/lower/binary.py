@@ -9,7 +9,7 @@ from onnxlint_cmsis.lower.layout import Shape, dims_of
 from onnxlint_cmsis.lower.layout import text as _text
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC, in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import KernelCall
 

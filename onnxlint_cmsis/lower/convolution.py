@@ -8,8 +8,8 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
-from onnxlint_cmsis.lower.quantization import data_type
 from onnxlint_cmsis.lower.spatial import SlidingWindow, pair, window
+from onnxlint_cmsis.lower.stored_types import data_type
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 

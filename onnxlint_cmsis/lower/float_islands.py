@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.quantization import is_quantize
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
 
 IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
@@ -81,7 +81,7 @@ class _Islands:
 
     def _inside(self, node: Node) -> bool:
         """Whether a node computes on float tensors."""
-        if is_quantize(node, "QuantizeLinear") or is_quantize(node, "DequantizeLinear") or node.bodies:
+        if quantizes(node) or dequantizes(node) or node.bodies:
             return False
         record = self._records.get(node.index)
         if record is None:

@@ -19,9 +19,10 @@ from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transp
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.pool import lower_pool
-from onnxlint_cmsis.lower.quantization import is_quantize, of_input, of_result, quantized_model, weights_behind
+from onnxlint_cmsis.lower.quantization import of_input, of_result, quantized_model
 from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.lower.result_checks import UNEQUAL, check_copy, check_result
+from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.weight_checks import check_weights, weights_of
 from onnxlint_cmsis.lower.without_function import INTEGERS, without_function
@@ -158,7 +159,7 @@ class _Lowering:
 
     def _requantization(self, node: Node) -> Decision | None:
         """QuantizeLinear of what is quantized otherwise already: a change of scale, which is a layer."""
-        if not is_quantize(node, "QuantizeLinear") or weights_behind(self._graph, node.inputs[0]) is not None:
+        if not quantizes(node) or weights_behind(self._graph, node.inputs[0]) is not None:
             return None
         before, after = of_input(self._graph, node, 0), of_result(self._graph, node)
         if before is None or after is None or before.equals(after):

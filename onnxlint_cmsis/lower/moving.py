@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 NO_FUNCTION = "CMSIS-NN has no function for it"

@@ -10,7 +10,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import KernelCall
 

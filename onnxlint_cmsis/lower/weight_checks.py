@@ -13,7 +13,8 @@ from onnxlint_cmsis.lower.epilogue import WEIGHTED, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, weights_behind, wrong_scale
+from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, wrong_scale
+from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 WEIGHT_TYPES = ("int8", "uint8", "int4")

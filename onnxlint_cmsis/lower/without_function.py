@@ -7,7 +7,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.epilogue import is_clamp
 from onnxlint_cmsis.lower.moving import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.plain_code import CURVES, in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
+from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 
@@ -41,7 +41,7 @@ def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision 
 def _clamp(graph: Graph, node: Node, kind: str) -> Decision:
     if not is_clamp(graph, node):
         return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
-    behind = is_quantize(graph.producers.get(node.inputs[0]), "DequantizeLinear")
+    behind = dequantizes(graph.producers.get(node.inputs[0]))
     cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
     return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
 
