@@ -91,7 +91,7 @@ def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind
 
 
 def _two_activations(entry: str, first: Shape | None, second: Shape | None) -> Decision | None:
-    """Why the operands do not go together, or cannot be judged; None where they do."""
+    """Why no function takes the two operands, or cannot be judged; None where one does."""
     if first is None or second is None:
         return UNDECIDED
     same = _same(first, second) if entry.startswith("elementwise") else True

@@ -32,7 +32,7 @@ _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
 
 
 class Epilogue(NamedTuple):
-    """How a layer ends."""
+    """End of a layer."""
 
     tensor: str
     """Tensor that its kernel writes; of integers in a quantized model."""
@@ -45,7 +45,7 @@ class Epilogue(NamedTuple):
     fused: tuple[Node, ...] = ()
     """Clamps and, in the weights, BatchNormalization, in order."""
     absorbed: tuple[Node, ...] = ()
-    """All nodes that are no layers of their own since this one computes them."""
+    """All nodes that this layer computes and that are no layers therefore."""
 
 
 def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool) -> Epilogue | Decision:
@@ -77,7 +77,7 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
 
 
 def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
-    """Follow a layer that computes in float through what its integer kernel computes along.
+    """Follow a float layer through the nodes that its integer kernel computes too.
 
     `derived` are the values that are computed from constants alone.
     """

@@ -49,7 +49,7 @@ def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision
 
 
 def _not_expressible(node: Node, rank: int, pads: tuple[int, ...]) -> Decision | None:
-    """Why `arm_pad_s8` cannot pad so; None where it can."""
+    """Why `arm_pad_s8` cannot compute a Pad; None where it can."""
     mode = node.text("mode", "constant")
     if mode != "constant":
         return refused(Cause.ATTRIBUTE, f"its mode is {mode}; arm_pad_s8 fills with one constant")

@@ -24,7 +24,7 @@ def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
 
 
 def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | Decision:
-    """The window over the input as a call, whatever else of the node the function has no argument for."""
+    """The window over the input as a call; attributes without an argument of the function are left out."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
@@ -51,7 +51,7 @@ def _global(node: Node) -> bool:
 
 
 def _plane(node: Node, size: tuple[Size, ...]) -> SlidingWindow:
-    """The window; that of global pooling is the input, whatever its size, and slides nowhere."""
+    """The window; that of global pooling is the whole input."""
     if _global(node):
         return window(node, size, size)._replace(output=Pair(1, 1))
     return window(node, size, node.ints("kernel_shape"))

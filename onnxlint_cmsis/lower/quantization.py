@@ -1,4 +1,4 @@
-"""What the model says of numbers: types, scales and zero-points behind Q/DQ pairs and in quantized operators."""
+"""Quantization of tensors: types, scales and zero-points, from Q/DQ pairs and quantized operators."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class AffineQuantization(NamedTuple):
 
 
 def quantized_model(graph: Graph) -> bool:
-    """Whether any activation of the model is quantized, so that what computes in float stays float."""
+    """Whether any activation of the model is quantized, so that its float nodes stay float."""
     for node in graph.nodes:
         operator = operator_of(node)
         integers = operator.elements is Elements.MEASURED or operator.roles.sums is Sums.INTEGERS
@@ -91,7 +91,7 @@ def quantized_model(graph: Graph) -> bool:
 
 
 def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
-    """Quantization of an operand, which the operator carries or a DequantizeLinear in front has; None for float."""
+    """Quantization of an operand, from the operator or the DequantizeLinear in front; None for float."""
     carried = parameters_of(node, position)
     if carried is not None:
         return _parameters(graph, node, carried, node.inputs[position])
@@ -111,7 +111,7 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
 
 
 def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
-    """Quantization of the integers that a node gives out; None where it gives out reals."""
+    """Quantization of a node's integer result; None for a real result."""
     carried = parameters_of(node, -1)
     if carried is not None:
         return _parameters(graph, node, carried, node.outputs[0])
@@ -181,7 +181,7 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
 
 
 def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
-    """What a node says of one of its values."""
+    """Quantization of one of a node's values."""
     scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
     scales, zeros = _numbers(graph, scale_name), (0,) if not zero_name else _numbers(graph, zero_name)
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")

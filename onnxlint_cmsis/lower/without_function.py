@@ -1,4 +1,4 @@
-"""Operators that no function of CMSIS-NN computes, and those that are nothing to compute."""
+"""Operators without a function of CMSIS-NN, and operators without anything to compute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, whi
 
 
 def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
-    """Who computes a node that has no lowering, and why not CMSIS-NN; None where there is nothing to compute."""
+    """The verdict on a node without a lowering; None where there is nothing to compute."""
     if operator_of(node).free or is_shape_arithmetic(graph, node):
         return None
     kind, _ = activation_type(graph, node.inputs[0], assume)
@@ -47,6 +47,6 @@ def _clamp(graph: Graph, node: Node, kind: str) -> Decision:
 
 
 def is_shape_arithmetic(graph: Graph, node: Node) -> bool:
-    """Whether nothing but integers goes in and out, as in arithmetic on shapes."""
+    """Whether all inputs and outputs are integers, as in arithmetic on shapes."""
     types = {graph.elem_type(name) for name in (*node.inputs[:1], *node.outputs[:1])}
     return types <= INTEGERS
