@@ -227,7 +227,8 @@ class Settings:
     weights: bool = setting(
         "flag",
         True,
-        "Read weights to find channels that do nothing (rule dead-channels); without, nothing is removed.",
+        "Read weights to find channels that do nothing (rule dead-channels) and sums that overflow (rule "
+        "sum-overflow); without, nothing is removed.",
         option="--no-weights",
     )
     size_checks_limit: int | None = setting(
@@ -263,7 +264,8 @@ class Settings:
         """Targets and assumptions of an analysis."""
         from onnxlint_cmsis.analysis import AnalysisSettings
 
-        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes, self.runtime)
+        limit = self.size_checks_limit if self.weights else 0
+        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes, self.runtime, limit)
 
 
 def _keys() -> tuple[Key, ...]:

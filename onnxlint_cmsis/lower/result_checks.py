@@ -17,6 +17,11 @@ from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 SOFTMAX_OUTPUT = {"s8": (1 / 256, -128, "1/256 and -128"), "s16": (1 / 32768, 0, "1/32768 and 0")}
 """Scale and zero-point of the output of CMSIS-NN's softmax, and both in words."""
+SMALLEST_SOFTMAX_INPUT = 2.0**-26
+"""Input scale up to which the multiplier of arm_softmax_s8, the scale times 2^26, does not exceed 1.
+
+Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
+"""
 UNEQUAL = "its input and output have different scales or zero-points"
 _SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
 """Stems whose functions leave integers as they are."""
@@ -30,6 +35,8 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
         return None
     if stem in _SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
         return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
+    if stem == "softmax" and kind == "s8" and numbers[0] is not None and numbers[0].scale <= SMALLEST_SOFTMAX_INPUT:
+        return refused(Cause.SCALE, "the scale of its input is at most 2^-26; arm_softmax_s8's multiplier is above 1")
     if stem == "softmax":
         scale, zero_point, words = SOFTMAX_OUTPUT[kind]
         if abs(result.scale - scale) >= TOLERANCE * scale or result.signed_zero_points != (zero_point,):

@@ -11,6 +11,7 @@ from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.activation_checks import Numbers
 from onnxlint_cmsis.lower.epilogue import WEIGHTED, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, wrong_scale
@@ -21,6 +22,18 @@ WEIGHT_TYPES = ("int8", "uint8", "int4")
 """Types of weights; uint8 becomes int8 as activations do."""
 MOST_MULTIPLIER = 2.0**30
 """Smallest multiplier that is too large for TensorFlow Lite (QuantizeMultiplier)."""
+
+LEAST_MULTIPLIER = 2.0**-32
+"""Multiplier below which TensorFlow Lite takes 0 (QuantizeMultiplier)."""
+
+
+def vanished(record: LoweredLayer) -> tuple[int, int]:
+    """How many of a layer's multipliers count as 0, and how many there are; 0 of 0 where they are not known."""
+    source = record.inputs[0] if record.inputs else None
+    if record.call is None or record.weights is None or source is None or record.output is None:
+        return 0, 0
+    scales = [source.scale * scale / record.output.scale for scale in record.weights.scales or ()]
+    return sum(scale < LEAST_MULTIPLIER for scale in scales), len(scales)
 
 
 def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
