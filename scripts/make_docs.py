@@ -192,6 +192,7 @@ def _repairs(rule: Rule) -> str:
     reported = {hazard.id for hazard in all_hazards() if hazard.kind in rule.kinds}
     rows = [(row, sorted(row.hazards & reported)) for row in REPAIRS if row.hazards & reported]
     lines = "".join(f"* `{'`, `'.join(names)}`: {row.what} ({row.name})\n" for row, names in rows)
+    lines += "".join(f"* {row.what} ({row.name})\n" for row in REPAIRS if row.rule == rule.name)
     return f"\n**What `--fix` rewrites**, beside channel counts:\n\n{lines}" if lines else ""
 
 

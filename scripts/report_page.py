@@ -75,7 +75,7 @@ def repairs_section(repairs: Iterable[RepairRow]) -> str:
 
 
 def _repair(row: RepairRow) -> str:
-    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards))
+    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"none: the rule {row.rule}"
     return f"| {row.name} | {row.what} | {hazards} | {row.price} |\n"
 
 

@@ -28,5 +28,6 @@ GROW = FixAction(
     "adds channels where that saves predicted instructions; with the policy align up to the multiple",
 )
 REMOVE = FixAction("remove", ("faster",), "takes out channels that are constant or unread")
+REWRITE = FixAction("rewrite", ("faster", "route", "align"), "rewrites nodes so that the same is computed without it")
 
-ACTIONS = (REPAIR, ROUTE, GROW, REMOVE)
+ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE)

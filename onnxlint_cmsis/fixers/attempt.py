@@ -94,13 +94,13 @@ def _proven(made: Attempt, prover: Prover) -> Attempt:
 def _worked_out(start: Snapshot) -> Attempt:
     """The new model without its proof. Raises UnreadableError.
 
-    Free repairs come first, then channel counts, then repairs of what is left. Where that changes a channel count to
-    step around a hazard and other repairs fit as well, these are tried before channel counts, and the cheaper model is
-    taken.
+    Free repairs come first, then channel counts, then repairs of what is left. Where the policy
+    `faster` changes a channel count to step around a hazard and other repairs fit as well, these are tried before
+    channel counts, and the cheaper model is taken.
     """
     free = rewritten(start, free=True, room=_room(start, start))
     one = _in_turn(start, free)
-    if one.trouble or not one.first.decision.repairs:
+    if one.trouble or not one.first.decision.repairs or start.request.options.policy != "faster":
         return one
     everything = rewritten(free.state, free=False, room=_room(start, free.state))
     if not everything.layers:
@@ -114,12 +114,22 @@ def _in_turn(start: Snapshot, base: Rewritten) -> Attempt:
     first = _surveyed(base.state)
     try:
         sized, added, unpadded = _sized(base.state, first)
+        last = _finished(start, sized)
     except _ClassesError as error:
         trouble = f"it cannot be changed: {error}"
         return Attempt(start, base.state, first, start, trouble=trouble, blamed=error.classes)
-    last = rewritten(sized, free=False, room=_room(start, sized))
-    rewrites = (*base.layers, *last.layers)
-    return Attempt(start, base.state, first, last.state, added, unpadded, rewrites, last.left)
+    return Attempt(start, base.state, first, last.state, added, unpadded, (*base.layers, *last.layers), last.left)
+
+
+def _finished(start: Snapshot, sized: Snapshot) -> Rewritten:
+    """The model with what channel counts leave rewritten, and new channel counts wherever that makes better ones."""
+    last = Rewritten(sized, (), {})
+    for _ in range(MAX_ROUNDS):
+        new = rewritten(last.state, free=False, room=_room(start, last.state))
+        if not new.layers:
+            return last._replace(left=new.left)
+        last = new._replace(state=_settled(new.state, _surveyed(new.state)), layers=(*last.layers, *new.layers))
+    return last
 
 
 def _room(start: Snapshot, state: Snapshot) -> int | None:

@@ -32,10 +32,11 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     """Fix a file; with `write`, replace it."""
     rules = POLICIES[settings.fix_policy].rules
     if codes.fixable(settings, path).isdisjoint(rules):
-        groups = " and ".join(dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules)))
+        *groups, last = dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules))
+        kinds = f"{', '.join(groups)} and {last}" if groups else last
         policy = f"--fix-policy {settings.fix_policy}"
         return FixedFile(
-            _untouched(settings, f"the rules that {policy} acts on, {groups}, do not run on it or are not fixable")
+            _untouched(settings, f"the rules that {policy} acts on, {kinds}, do not run on it or are not fixable")
         )
     try:
         data, names = open_buffer(path)[:], Path(path).stat().st_nlink

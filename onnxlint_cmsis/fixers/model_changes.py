@@ -88,7 +88,8 @@ def replaced(rewrites: Iterable[RewrittenLayer]) -> Replaced:
         for output, made in found.items():
             if one.output in made:
                 found[output] = tuple(dict.fromkeys(name for part in made for name in _made(part, one)))
-        found.setdefault(one.output, one.made.made_by)
+        if one.made.made_by:
+            found.setdefault(one.output, one.made.made_by)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.planning.answers import layer_hazards
+from onnxlint_cmsis.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
 from onnxlint_cmsis.rewrite.repairs.needed import needed
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
-    from onnxlint_cmsis.types import KernelCall
+    from onnxlint_cmsis.types import Finding, KernelCall
 
 REWRITTEN = "rewritten"
 """First part of the name that a repair of a layer has among classes."""
@@ -108,7 +108,7 @@ def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
             return Rewritten(new, tuple(_layer(state, new, *one) for one in found.made), left)
         if not useless and room is not None:
             useless = [found.made[-1][0]]
-            left[_name(useless[0])] = f"--fix-budget-bytes does not allow it: {new.stored - state.stored:,} bytes more"
+            left[_name(useless[0])] = _over_budget(state, new)
         left |= {_name(site): STAYS for site in useless if _name(site) not in left}
         sites = [site for site, _ in found.made if site not in useless]
     return Rewritten(state, (), left)
@@ -117,11 +117,24 @@ def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
 def _asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
     """Layers that need a repair, where a fix may act on a finding that tells so."""
     for site in needed(state.analysis):
-        if site.row is row and site.record.layer is not None:
-            found = layer_hazards(state.analysis, state.prices, site.record.layer)
-            meant = [finding for finding in found if finding.properties.get("hazard") in row.hazards]
-            if any(state.request.fixable(state.graph, finding) for finding in meant):
-                yield site
+        if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
+            yield site
+
+
+def _findings(state: Snapshot, site: RepairSite) -> Iterator[Finding]:
+    """Findings that tell of what a repair answers."""
+    if site.row.rule:
+        found = findings_of(state.analysis, site.row.rule)
+        return (one for one in found if one.location.node == site.record.node.label or site.row.whole)
+    if site.record.layer is None:
+        return iter(())
+    hazards = layer_hazards(state.analysis, state.prices, site.record.layer)
+    return (one for one in hazards if one.properties.get("hazard") in site.row.hazards)
+
+
+def _over_budget(state: Snapshot, new: Snapshot) -> str:
+    budget = state.request.options.budget
+    return f"--fix-budget-bytes {budget} does not allow it: {new.stored - state.stored:,} bytes more"
 
 
 def _name(site: RepairSite) -> ClassName:
@@ -140,7 +153,9 @@ def _now(new: Snapshot, made: RepairMade) -> list[Layer]:
 
 def _helps(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> bool:
     """Whether the layers that do the work now meet fewer hazards, and more on no target."""
-    if site.record.layer is None or not _now(new, made):
+    if site.record.layer is None:
+        return bool(site.row.rule)
+    if not _now(new, made):
         return False
     had = [_risks(price.route) for price in state.prices.of(site.record.layer.call)]
     prices = [new.prices.of(layer.call) for layer in _now(new, made)]
@@ -155,7 +170,10 @@ def _risks(route: Route) -> set[str]:
 
 def _layer(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> RewrittenLayer:
     node, layer = site.record.node, site.record.layer
-    had = state.prices.of(layer.call) if layer else ()
+    if layer is None:
+        unknown = (None,) * len(state.prices.targets)
+        return RewrittenLayer(site.row, node.outputs[0], node.label, (), made, unknown, unknown)
+    had = state.prices.of(layer.call)
     prices = [new.prices.of(one.call) for one in _now(new, made)]
     return RewrittenLayer(
         site.row,

@@ -10,7 +10,8 @@ from onnxlint_cmsis.checks.hazard_check import HazardCheck
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
-from onnxlint_cmsis.checks.run_checks import layer_subject
+from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
+from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) ->
     for site in view.sites:
         if group.id in site.leaves:
             yield from layer_hazards(view.model, prices, site.layer)
+
+
+def findings_of(model: ModelAnalysis, name: str) -> Iterator[Finding]:
+    """Findings of one rule on the model as a whole."""
+    subject = ModelSubject(model, model.lowered, code_of)
+    for check in (check for check in checks_of(RuleScope.MODEL) if check.rule.name == name):
+        yield from check.findings(subject)
 
 
 def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:

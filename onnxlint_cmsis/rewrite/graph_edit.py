@@ -95,6 +95,12 @@ class GraphEdit:
         """Give a node these attributes, and take others away."""
         _set(self.place(node).node, values, dropped)
 
+    def rename_output(self, node: Node, name: str) -> None:
+        """Give what a node makes another name; those who read it are left as they are."""
+        proto = self.place(node).node
+        self._forget({proto.output[0]})
+        proto.output[0] = name
+
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""
         self._take_out(self.place(node).node)
@@ -135,7 +141,11 @@ class GraphEdit:
     def _take_out(self, node: NodeProto) -> None:
         made = {*node.output}
         self._model.graph.node.remove(node)
-        for value in [value for value in self._model.graph.value_info if value.name in made]:
+        self._forget(made)
+
+    def _forget(self, names: set[str]) -> None:
+        """Take out what the model states of the shapes of tensors."""
+        for value in [value for value in self._model.graph.value_info if value.name in names]:
             self._model.graph.value_info.remove(value)
 
     def _insert(self, before: Node, node: NodeProto) -> None:

@@ -70,12 +70,19 @@ def test_sizes_are_chosen_only_where_their_rule_is_selected(folder, policy):
     assert changes(folder, "missed.onnx", *argv, "--ignore", "CNN201") == []
 
 
-@pytest.mark.parametrize("policy", ["faster", "route", "align"])
+@pytest.mark.parametrize("policy", ["route", "align"])
 def test_a_hazard_is_repaired_where_the_rule_that_tells_of_it_is_selected(folder, policy):
     argv = ("--fix-policy", policy, *M55)
     assert changes(folder, "wrong.onnx", *argv, "--select", "CNN302") == [(4, 5)]
     assert changes(folder, "wrong.onnx", *argv, "--select", "CNN301") == []
     assert changes(folder, "wrong.onnx", *argv, "--ignore", "CNN2") == [(4, 5)]
+
+
+def test_the_cheaper_of_channels_and_rewriting_is_taken(folder):
+    argv = (*M55, "--select", "CNN302", "wrong.onnx")
+    assert changes(folder, "wrong.onnx", *M55, "--select", "CNN302") == []
+    assert "(wider-window;" in text(run(folder, "--diff", *argv))
+    assert "wider-window" not in text(run(folder, "--diff", "--fix-policy", "route", *argv))
 
 
 @pytest.mark.parametrize("policy", ["faster", "route", "align"])

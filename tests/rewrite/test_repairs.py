@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
@@ -190,6 +191,77 @@ def test_fixing_the_file_leaves_no_finding(tmp_path):
 
 
 @pytest.mark.parametrize("row", REPAIRS, ids=lambda row: row.name)
-def test_rows_name_hazards_that_exist(row):
-    assert row.hazards
+def test_rows_name_hazards_or_rules_that_exist(row):
+    assert row.hazards or row.rule in {rule.name for rule in RULES}
     assert row.hazards <= {hazard.id for hazard in all_hazards()}
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>\n{text}')
+
+
+UNSIGNED = """
+g (float[1, 4, 6, 6] x) => (float[1, 4, 6, 6] y)
+<float s = {0.05}, uint8 z = {130}, uint8 wz = {128},
+ uint8[4, 4, 1, 1] w = {1, 128, 255, 7, 90, 3, 200, 128, 11, 250, 4, 77, 128, 9, 8, 1}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    d = QuantizeLinear(c, s)
+    y = DequantizeLinear(d, s)
+}
+"""
+PAIRS = """
+g (int8[1, 4, 6, 6] x) => (int8[1, 4, 6, 6] y)
+<float s = {0.1}, int8 z = {3}, int8[4, 4, 1, 1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}, int8 k = {0}> {
+    d = DequantizeLinear(x, s, z)
+    e = QuantizeLinear(d, s, z)
+    f = DequantizeLinear(e, s, z)
+    h = QuantizeLinear(f, s, z)
+    a = DequantizeLinear(h, s, z)
+    b = DequantizeLinear(w, s, k)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+
+def nodes(data: bytes) -> list[str]:
+    return [node.op_type for node in onnx.ModelProto.FromString(data).graph.node]
+
+
+@pytest.mark.parametrize(("text_of_model", "repair"), [(UNSIGNED, "signed-integers"), (PAIRS, "useless-pairs")])
+def test_notes_are_answered_exactly_and_once(text_of_model, repair):
+    model = parsed(text_of_model)
+    result, data, _ = fixed(model, "7.0.0")
+    assert {one.repair for one in result.rewrites} == {repair}
+    pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
+    assert all(np.array_equal(old, new) for old, new in pairs)
+    assert fixed(onnx.ModelProto.FromString(data), "7.0.0").model is None
+
+
+def test_no_uint8_is_left_where_all_of_it_can_be_int8():
+    data = fixed(parsed(UNSIGNED), "7.0.0").model
+    constants = onnx.ModelProto.FromString(data).graph.initializer
+    assert {one.data_type for one in constants} == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
+
+
+def test_chained_pairs_go_together():
+    data = fixed(parsed(PAIRS), "7.0.0").model
+    assert nodes(data) == ["DequantizeLinear", "DequantizeLinear", "Conv", "QuantizeLinear"]
+
+
+def test_inputs_and_outputs_of_the_model_stay_unsigned():
+    model = parsed(PAIRS.replace("int8", "uint8").replace("z = {3}", "z = {131}"))
+    result, data, _ = fixed(model, "7.0.0")
+    assert "signed-integers" in {one.repair for one in result.rewrites}
+    graph = onnx.ModelProto.FromString(data).graph
+    ends = (*graph.input, *graph.output)
+    assert [one.type.tensor_type.elem_type for one in ends] == [onnx.TensorProto.UINT8] * 2
+
+
+@pytest.mark.parametrize(("source", "code"), [(UNSIGNED, "CNN504"), (PAIRS, "CNN514")])
+def test_what_is_not_fixable_is_not_rewritten(source, code):
+    found = fixed(parsed(source), "7.0.0", fixable=lambda _graph, finding: finding.code != code)
+    assert not found.result.rewrites

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
@@ -36,6 +37,7 @@ RULE = Rule(
     scope=RuleScope.MODEL,
     summary="Activations or weights are uint8.",
     docs=__doc__,
+    action=REWRITE,
     bad=Example(_MODEL.replace("TYPE", "uint8").replace("ZERO", "128")),
     good=Example(_MODEL.replace("TYPE", "int8").replace("ZERO", "0")),
 )

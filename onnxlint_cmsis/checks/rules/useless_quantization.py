@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
@@ -33,6 +34,7 @@ RULE = Rule(
     scope=RuleScope.MODEL,
     summary="A DequantizeLinear and QuantizeLinear pair does nothing.",
     docs=__doc__,
+    action=REWRITE,
     bad=Example(
         _MODEL.replace("BEFORE", "d = DequantizeLinear(x, s, z)\n    e = QuantizeLinear(d, s, z)\n    ").replace(
             "INPUT", "e"

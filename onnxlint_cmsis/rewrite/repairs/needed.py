@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
     from onnxlint_cmsis.types import Finding
 
@@ -30,7 +30,9 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
     """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
     met = {id(record): _hazards(model, record) for record in _records(model)}
     for row in REPAIRS:
-        for record in _records(model):
+        for node in row.nodes(model.graph) if row.nodes else ():
+            yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
+        for record in _records(model) if row.hazards else ():
             found = tuple(name for name in met[id(record)] if name in row.hazards)
             if found:
                 yield RepairSite(row, record, found)
@@ -38,6 +40,9 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
 
 def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
     """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
+    for row in (row for row in REPAIRS if row.rule and row.rule == finding.name and row.nodes):
+        fitting = row.nodes(model.graph) if row.nodes else iter(())
+        return row if any(fitting) else None
     hazard = finding.properties.get("hazard")
     for row in REPAIRS if hazard else ():
         if hazard in row.hazards:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
@@ -28,6 +28,12 @@ class RepairRow(NamedTuple):
     """Why it does not fit a layer, as a clause; empty where it fits."""
     apply: Callable[[GraphEdit, LoweredLayer], RepairMade]
     """Does it. Raises NotAppliedError."""
+    rule: str = ""
+    """Name of the rule whose findings it answers, where these are no hazards."""
+    nodes: Callable[[Graph], Iterator[Node]] | None = None
+    """Nodes that it is for, with `rule`; the record of such a node has nothing else."""
+    whole: bool = False
+    """Whether it is for the whole model, so that any finding of the rule asks for it."""
 
 
 class RepairMade(NamedTuple):
@@ -36,4 +42,4 @@ class RepairMade(NamedTuple):
     text: str
     """What was done, as a clause without subject."""
     made_by: tuple[str, ...]
-    """First outputs of the layers that now do the work of the old one."""
+    """First outputs of the layers that now do the work of the old one; empty where no layer was rewritten."""

@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from onnxlint_cmsis.rewrite.repairs.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.rewrite.repairs.output_padding import OUTPUT_PADDING
 from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
+from onnxlint_cmsis.rewrite.repairs.signed_integers import SIGNED_INTEGERS
 from onnxlint_cmsis.rewrite.repairs.split_groups import SPLIT_GROUPS
+from onnxlint_cmsis.rewrite.repairs.useless_pairs import USELESS_PAIRS
 from onnxlint_cmsis.rewrite.repairs.wider_window import WIDER_WINDOW
 from onnxlint_cmsis.rewrite.repairs.zero_bias import ZERO_BIAS
 
-REPAIRS: tuple[RepairRow, ...] = (ZERO_BIAS, SPLIT_GROUPS, WIDER_WINDOW, EXPLICIT_PAD, OUTPUT_PADDING)
+REPAIRS: tuple[RepairRow, ...] = (
+    USELESS_PAIRS,
+    SIGNED_INTEGERS,
+    ZERO_BIAS,
+    SPLIT_GROUPS,
+    WIDER_WINDOW,
+    EXPLICIT_PAD,
+    OUTPUT_PADDING,
+)
 """In the order in which they are tried; a layer that two could mend takes the first one that does."""
 
 
