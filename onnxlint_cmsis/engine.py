@@ -147,7 +147,7 @@ def _layer_findings(model: ModelAnalysis, repairs: tuple[ClassFact, ...]) -> lis
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
-    """What was lowered without the nodes that have a problem already: what else is said of them follows from it."""
+    """Lowered nodes without those that have a problem already: further findings would follow from it."""
     wrong = {problem.node for problem in graph.problems if problem.node}
     if not wrong:
         return lowered

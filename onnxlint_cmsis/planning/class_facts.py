@@ -1,4 +1,4 @@
-"""What the rules on sizes are told: the classes that a policy would change, and LOCKED ones with dead channels."""
+"""Facts for the rules on sizes: classes that a policy would change, and LOCKED ones with dead channels."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
 
 
 def asks(plan: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
-    """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
+    """Whether the policy asks for the size itself, not only for a hazard's or a missed kernel's sake."""
     policy, decision, action = POLICIES[plan.options.policy], plan.decision, rule(finding.code).action
     if action is None or policy.name not in action.policies:
         return False
@@ -58,7 +58,7 @@ def _findings(fact: ClassFact) -> Iterator[Finding]:
 
 
 def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
-    """A class that would change, with what the model would measure if all other classes changed but this one."""
+    """A class that would change, with the model's measures if only the other classes changed."""
     decision = plan.decision
     without = decision.without(group.id)
     pairs = zip(without.instructions, decision.after.instructions, strict=True)
