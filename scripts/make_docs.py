@@ -23,7 +23,7 @@ from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
-from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
+from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402
 from onnxlint_cmsis.operators.registry import OPERATORS as RECORDS  # noqa: E402
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS  # noqa: E402
 from report_page import report_page  # noqa: E402
