@@ -48,7 +48,7 @@ def _room(size: int, guard: int) -> int:
 
 
 def _needs(program: Program) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
-    """Bytes and lifetime of every buffer; what the host writes lives from the start, what it reads to the end."""
+    """Bytes and lifetime of every buffer; host inputs live from the start, host outputs to the end."""
     sizes: dict[int, int] = {}
     lifetimes: dict[int, tuple[int, int]] = {}
     end = len(program.steps)

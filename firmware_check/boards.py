@@ -36,7 +36,7 @@ class Board:
     tick: int
     """Instructions per SysTick count under `-icount shift=0` (1 ns each)."""
     remark: str = ""
-    """What the machine does that the CPU's own silicon would not, empty where nothing."""
+    """How the emulated machine differs from the CPU's silicon, empty where it does not."""
 
 
 _MIB = 1 << 20

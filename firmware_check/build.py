@@ -78,7 +78,7 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool) -> Path:
 
 
 def _sources(kernels: list[Path], folder: Path, traced: bool) -> tuple[Sources, Sources]:
-    """What every model needs, whose objects are kept, and what is this model's own."""
+    """Sources that every model needs, whose objects are kept, and the sources of this model."""
     own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
     optimise = (*_OPTIMISE, *_INSTRUMENT) if traced else _OPTIMISE
     lasting: Sources = [(path, optimise) for path in kernels]

@@ -71,14 +71,14 @@ class TargetCheck:
 
 
 def added_up(check: TargetCheck) -> list[str]:
-    """One sentence for each output further from ONNX Runtime's than a layer may be though every layer is right."""
+    """One sentence for each output beyond the tolerance of a layer, where every layer is right."""
     layers = [layer.differences.largest for layer in check.layers if layer.differences]
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
         f"output {number} differs from ONNX Runtime's by up to {found.largest} (in {found.count} of {found.total}"
         f" elements) although no layer, given the device's own input of the first set, differs by more than"
-        f" {max(layers)}: what a layer rounds otherwise goes into those behind it and can add up"
+        f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
         if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]
@@ -144,7 +144,7 @@ class _Runner:
         return made[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
-        """Each layer that fits the board in an image of its own, on inputs recorded from ONNX Runtime."""
+        """Each layer that fits the board in a separate image, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
         large: list[tuple[str, str]] = []
         memories: list[Memory] = []

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--runs", type=count, default=4, help="sets of inputs for a whole model. Default: 4.")
     add("--timeout", type=seconds, default=120.0, metavar="SECONDS", help="for one run of QEMU. Default: 120.")
     add("--trace", action="store_true", help="show every function that ran, callees under callers")
-    for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of what disagrees")):
+    for name, what in (("json", "JSON"), ("markdown", "Markdown"), ("sarif", "SARIF of the disagreements")):
         add(f"--{name}", default="", metavar="FILE", help=f"write {what} there; - for standard output")
     add("--sarif-category", default="", metavar="NAME", help="of the run in SARIF, where several are uploaded")
     add("--plot", default="", metavar="FILE.svg", help="draw instructions per layer, before and after")

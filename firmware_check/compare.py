@@ -124,7 +124,7 @@ def _exactly(one: np.ndarray, other: np.ndarray) -> Differences:
 
 
 def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, TargetCheck]) -> tuple[LayerPair, ...]:
-    """Layers by what they make, in the order of the model before; those that only one has stand alone."""
+    """Pairs of layers that make one tensor, in the first model's order; a layer of one model only stands alone."""
     ours, others = _made(*before), _made(*after)
     pairs = [LayerPair(layer.label, layer, others.get(made)) for made, layer in ours.items()]
     return (*pairs, *(LayerPair(layer.label, None, layer) for made, layer in others.items() if made not in ours))

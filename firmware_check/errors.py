@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class FirmwareError(Exception):
-    """One line: what could not be done, what was found, what is allowed. Ends the run with exit code 2."""
+    """One line: the failed step, the finding, the allowed values. Ends the run with exit code 2."""
 
 
 class TooLargeError(FirmwareError):

@@ -1,4 +1,4 @@
-"""A CMSIS-NN source folder: its release, its files, which functions it has, which files a set of functions needs."""
+"""A CMSIS-NN source folder: release, files, functions, and the files that a set of functions needs."""
 
 from __future__ import annotations
 

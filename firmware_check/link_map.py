@@ -1,4 +1,4 @@
-"""Whose bytes an image has, from the map that the linker writes beside it."""
+"""Section sizes per object, from the linker map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flash and RAM of an image: what the linter and the plan predict, what the ELF file has, and whose bytes they are."""
+"""Flash and RAM of an image: predicted bytes, bytes of the ELF file, and their owners."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Memory:
     scratch: Bytes
     """Largest scratch of a layer."""
     flash: dict[str, int] = field(default_factory=dict)
-    """Bytes of flash by owner; empty where each layer has an image of its own."""
+    """Bytes of flash by owner; empty where each layer has a separate image."""
     ram: dict[str, int] = field(default_factory=dict)
     """Bytes of RAM by owner, without scratch and stack; empty likewise."""
 

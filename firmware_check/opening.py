@@ -1,4 +1,4 @@
-"""From a file to a model that firmware is made of: read, quantized or rewritten where that is needed."""
+"""Opens a model file for firmware: reads it, quantizes float models, expands QOperator format."""
 
 from __future__ import annotations
 

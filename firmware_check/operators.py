@@ -32,7 +32,7 @@ def refuse_unknown(model: onnx.ModelProto) -> None:
             for (domain, op_type), count in unknown.items()
         )
         raise FirmwareError(
-            f"ONNX Runtime, which every layer is compared with, does not have {named}; what can be checked is the model"
+            f"ONNX Runtime, which every layer is compared with, does not have {named}; check the model"
             f" with ONNX's own operators in {'their' if len(unknown) > 1 else 'its'} place, quantized (QDQ or"
             " QOperator format) or float"
         )

@@ -1,4 +1,4 @@
-"""What firmware is generated from: values in the device's memory and the layers that make them."""
+"""The program that firmware is generated from: values in the device's memory, and the layers that make them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from firmware_check.errors import FirmwareError
 from firmware_check.reading.table import OPERATORS
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
-from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
 from onnxlint_cmsis.operators.roles import Form
@@ -187,7 +187,9 @@ def _sample(path: Path, name: str, graph: Graph) -> np.ndarray:
     except (ValueError, EOFError, OSError) as error:
         raise FirmwareError(f"{path}: not an array that NumPy reads: {_first_line(error)}") from None
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise FirmwareError(f"{path}: {array.dtype} with what is no finite number; real numbers are expected")
+        raise FirmwareError(
+            f"{path}: {array.dtype} with values that are not finite numbers; finite real numbers are expected"
+        )
     if array.size != int(np.prod(shape)):
         raise FirmwareError(f"{path}: shape {array.shape}; input '{name}' has {shape}")
     return np.asarray(array.reshape(shape), graph.elem_type(name))

@@ -106,7 +106,7 @@ def _emulate(image: Path, board: Board, seconds: float) -> str:
 
 
 def _leash() -> tuple[str, ...]:
-    """What ends QEMU with this process even where that is killed and can end nothing itself; nothing outside Linux."""
+    """Hook that ends QEMU when this process dies, even killed; None outside Linux."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 

@@ -76,7 +76,7 @@ def _row(kind: str, plane: tuple[int, int], in_c: int, out_c: int, kernel: tuple
 
 
 def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
-    """The rows with what a call takes; rows of kinds that this copy of the library lacks are left out.
+    """The rows with the measured instructions; kinds that this copy of the library lacks are left out.
 
     Instructions are instructions, not cycles, to one count of SysTick over all repetitions: those of the call and of
     the few that give it its arguments.
@@ -109,7 +109,7 @@ def _struct(row: Row, kinds: list[str]) -> np.ndarray:
 
 
 def _program() -> Program:
-    """What the harness sees: one layer whose input is a shape and whose output a measurement."""
+    """The harness's program: one layer that reads a shape and writes a measurement."""
     plain = Quantization(1.0, 0)
     given = Value("shape", 0, (4 * len(FIELDS),), (0,), plain)
     found = Value("found", 1, (12,), (0,), plain)

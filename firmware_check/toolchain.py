@@ -37,7 +37,7 @@ def cache_folder() -> Path:
 
 
 Sources = list[tuple[Path, tuple[str, ...]]]
-"""Source files, each with flags of its own."""
+"""Source files, each with its compiler flags."""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_comm
 
 TOLERANCE = {8: 1, 16: 2}
 """Bits of an output to its largest difference from ONNX Runtime's that counts as right: one unit of rounding. For int16
-CMSIS-NN, as TensorFlow Lite, takes multipliers of 16 bits, which are off by up to one unit in 2^15; its
-softmax of int16 has a bound of its own."""
+CMSIS-NN, as TensorFlow Lite, takes multipliers of 16 bits, which are off by up to one unit in 2^15; its int16 softmax
+has another bound."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Disagreement:
     code: str
     """One of RULES."""
     text: str
-    """What was found and what was expected."""
+    """Found and expected value."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class LayerVerdict:
-    """One layer: what was predicted, what ran, whether they agree."""
+    """One layer: the prediction, the run, and whether they agree."""
 
     label: str
     """ONNX node."""

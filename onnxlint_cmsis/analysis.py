@@ -40,6 +40,8 @@ class AnalysisSettings(NamedTuple):
     """Sizes of inputs by name, None for one that stays symbolic."""
     runtime: Runtime = DIRECT
     """Who calls CMSIS-NN."""
+    largest_read: int | None = None
+    """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
 
 
 class ModelAnalysis:
@@ -137,6 +139,11 @@ class ModelAnalysis:
         from onnxlint_cmsis.formats.onnx_graph.arrays import reader
 
         return reader(self._loaded or load_model(self.path, data=self._data))
+
+    def read_allowed(self, key: str) -> NDArray[Any] | None:
+        """The same for checks, which leave weights of large files unread. Raises OSError."""
+        limit = self.settings.largest_read
+        return self.read(key) if limit is None or self.size <= limit else None
 
     def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
         """Lanes of every class: constant, unread or live. Reads weights.

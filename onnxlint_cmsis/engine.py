@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
@@ -15,6 +15,7 @@ from onnxlint_cmsis.types import Finding, Level, Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.class_fact import ClassFact
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.graph.model import Graph
@@ -41,8 +42,8 @@ def lint_file(
     graph, lowered = model.graph, model.lowered
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
-    sized = [] if skipped else _size_findings(model, settings)
-    found = [*_problems(graph), *_layer_findings(model), *sized]
+    sized = _NO_SIZES if skipped else _size_findings(model, settings)
+    found = [*_problems(graph), *_layer_findings(model, sized.repairs), *sized.findings]
     result = _result(path, settings, graph, found, skipped)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     return result._replace(
@@ -119,28 +120,45 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
 
 
-def _layer_findings(model: ModelAnalysis) -> list[Finding]:
+class _Sized(NamedTuple):
+    """What searching sizes brings."""
+
+    findings: tuple[Finding, ...]
+    """Findings of the rules on sizes."""
+    repairs: tuple[ClassFact, ...]
+    """Classes that grow to step around hazards."""
+
+
+_NO_SIZES = _Sized((), ())
+
+
+def _layer_findings(model: ModelAnalysis, repairs: tuple[ClassFact, ...]) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
-    return model_findings(model, _sound(model.graph, model.lowered))
+    found = model_findings(model, _sound(model.graph, model.lowered))
+    if not repairs:
+        return found
+    from onnxlint_cmsis.checks.priced_repairs import priced
+
+    return list(priced(found, repairs))
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
-    """What was lowered without the nodes that have a problem already: what else is said of them follows from it."""
+    """Lowered nodes without those that have a problem already: further findings would follow from it."""
     wrong = {problem.node for problem in graph.problems if problem.node}
     if not wrong:
         return lowered
     return lowered.without(wrong)
 
 
-def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
+def _size_findings(model: ModelAnalysis, settings: Settings) -> _Sized:
     """Findings of the rules on sizes, which search sizes and read weights."""
     if not _sizing(model.path, settings) or not model.lowered.layers:
-        return []
+        return _NO_SIZES
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
-    from onnxlint_cmsis.planning.class_facts import class_findings
+    from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
     from onnxlint_cmsis.rewrite.refusals import refused
@@ -149,7 +167,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     prices = Prices(settings.targets, predicted, model.route)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    return [*class_findings(found), *found.accepted]
+    return _Sized((*class_findings(found), *found.accepted), repair_prices(found))
 
 
 def _size_codes() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Functions of one int8 activation as a table of 256 integers, which is exact whatever the function."""
+"""Functions of one int8 activation as a table of 256 integers, exact for any function."""
 
 from __future__ import annotations
 

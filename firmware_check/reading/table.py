@@ -1,4 +1,4 @@
-"""Which operator becomes which form of layer, for the documentation, and what builds each kind."""
+"""Operators with the forms of layers they become, and the builder of each form."""
 
 from __future__ import annotations
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Unsupported(Exception):  # noqa: N818  not an error: the node stays outside the firmware
-    """Why, as a clause whose subject is the node."""
+    """The reason, as a clause about the node."""

@@ -17,7 +17,7 @@ from onnxlint_cmsis.lower.other import softmax_axes
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.pool import pooling_call
-from onnxlint_cmsis.lower.quantization import STORED
+from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.lower.verdict import Cause, Decision
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def build_concat(space: Workspace, record: LoweredLayer, reason: str) -> None:
 
 
 def build_pad(space: Workspace, record: LoweredLayer, reason: str) -> None:
-    """Constant padding that no layer behind it takes over; a change of scale follows in a layer of its own."""
+    """Constant padding that no layer behind it takes over; a change of scale becomes a separate layer."""
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
     result = result_of(space, record)

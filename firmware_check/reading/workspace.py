@@ -1,4 +1,4 @@
-"""What one walk over a model knows so far: values in the device's memory, and the layers that make them."""
+"""State of one walk over a model: values in the device's memory, and the layers that make them."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ class Workspace:
         return tuple(size for size in shape if size is not None)
 
     def new(self, tensor: str, shape: tuple[int, ...], order: tuple[int, ...], quantization: Quantization) -> Value:
-        """A value in memory of its own."""
+        """A new value with a new buffer."""
         self._buffers += 1
         return Value(tensor, self._buffers - 1, shape, order, quantization)
 
     def constant(self, tensor: str, like: Value, quantization: Quantization) -> Value:
-        """A constant that lies as another value does and takes no memory of its own."""
+        """A constant with the memory order of another value and no buffer."""
         return Value(tensor, -1, like.shape, like.order, quantization)
 
     def beside(self, source: Value, tensor: str, quantization: Quantization) -> Value:
-        """A value that lies in memory of its own as another one does."""
+        """A new value with a new buffer and the memory order of another."""
         output = self.new(tensor, source.shape, source.order, quantization)
         return replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
 
@@ -101,7 +101,7 @@ class Workspace:
 def copy_step(names: tuple[str, str, str], source: Value, output: Value, places: Places, offset: int = 0) -> Step:
     """A copy of elements as plain C; `names` are label, operator and reason, `offset` is the first element taken.
 
-    Two bytes of an int16 element are a loop of their own, so that the copy knows bytes only.
+    Two bytes of an int16 element are a further loop, so that the copy handles bytes alone.
     """
     label, op_type, reason = names
     width = source.quantization.bits // 8

@@ -29,7 +29,7 @@ HELP = {
     "FWC002": "A layer's output differs from ONNX Runtime's for the same inputs by more than one unit.",
     "FWC003": "A kernel wrote past its scratch buffer or its output.",
     "FWC004": "A layer took more or fewer instructions than the cost model predicts, beyond its tolerance.",
-    "FWC005": "The model that was held against this one gives another output for the same input.",
+    "FWC005": "The other model gives another output for the same input.",
     "FWC006": "--strict: no layer got better, or one got worse.",
 }
 """What each rule means."""

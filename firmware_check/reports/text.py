@@ -72,7 +72,7 @@ def _cells(label: str, layer: LayerVerdict) -> list[str]:
 
 
 def kernel(layer: LayerVerdict) -> str:
-    """What ran: the chain of kernels, with the static function that did the work."""
+    """The chain of kernels that ran, with the static function that did the work."""
     if not layer.function:
         return "plain C"
     chain = layer.observed.chain

@@ -1,1 +1,1 @@
-"""Findings that someone has accepted: some for a reason (`suppress`), or all there were at one time (`baseline`)."""
+"""Accepted findings: single ones with a reason (`suppress`), or all of one time (`baseline`)."""

@@ -25,7 +25,7 @@ class BaselineError(UsageError):
 
 
 class Entry(NamedTuple):
-    """Findings of one file with one identity."""
+    """Findings of one file that share an identity."""
 
     findings: int
     """How many there were."""
@@ -76,7 +76,7 @@ def read(path: str) -> Baseline:
 
 
 def _entry(findings: int, rule: str, node: str) -> Entry:
-    """An entry as it is in the file; TypeError where it is not one."""
+    """An entry from the file's JSON; TypeError where it has another form."""
     return Entry(operator.index(findings), rule, node)
 
 

@@ -1,4 +1,4 @@
-"""What a fix of one file may act on: rules that run and are fixable, and findings that nobody has accepted."""
+"""Findings that a fix of one file may act on: their rules run and are fixable, and no suppression accepts them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Consent:
         return finding.code in self._codes and not self.accepted(graph, finding)
 
     def accepted(self, graph: Graph, finding: Finding) -> bool:
-        """Whether someone has accepted a finding, whatever rules run: in the configuration, the model, the baseline."""
+        """Whether the configuration, the model or the baseline accepts a finding, of any rule."""
         if suppress.suppressed(self._settings, self._path, graph, finding):
             return True
         return self._baseline is not None and baseline.has(self._baseline, self._path, finding)

@@ -21,10 +21,10 @@ _VALUE = re.compile(r"\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)", re.DOTALL)
 
 
 class Suppressed(NamedTuple):
-    """What is left of a file's findings."""
+    """Findings of a file that no suppression matches."""
 
     findings: tuple[Finding, ...]
-    """Those nobody accepted, then one for each suppression of the model that matches nothing."""
+    """Findings that are not accepted, then one for each suppression of the model that matches nothing."""
     number: int
     """Findings left out."""
     matches: dict[str, int]
@@ -41,11 +41,11 @@ class _Marked(NamedTuple):
 def apply(
     findings: Sequence[Finding], settings: Settings, graph: Graph | None, path: str, skipped: Sequence[str] = ()
 ) -> Suppressed:
-    """Leave out the accepted findings of one file; call it with the findings that selection has left.
+    """Leave out the accepted findings of one file, given its selected findings.
 
-    `graph` is None for a file that could not be read; `skipped` are codes of rules that did not run on it, whose
-    suppressions nobody can call unused. An entry of the configuration may cover many files, so that one
-    is unused can only be told at the end of a run, from `matches`.
+    `graph` is None for a file that could not be read; `skipped` are codes of rules that did not run on it, so their
+    suppressions are not called unused. An entry of the configuration may cover many files, so that one is unused can
+    only be told at the end of a run, from `matches`.
     """
     configured = [entry for entry in settings.suppress if _covers(entry, settings, path)]
     marked, unknown = _in_model(graph, path) if graph else ([], [])
@@ -151,5 +151,5 @@ def _unused(mark: _Marked) -> Finding:
 
 
 def suppressed(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
-    """Whether a finding on a model is accepted, in the configuration or by the model, whatever rules run."""
+    """Whether the configuration or the model accepts a finding, of any rule."""
     return finding not in apply([finding], settings, graph, path).findings

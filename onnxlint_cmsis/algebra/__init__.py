@@ -1,1 +1,1 @@
-"""Plain types of the algebra: dimension variables, resolved axes, what a rule sees of a node."""
+"""Plain types of the algebra: dimension variables, resolved axes, and the context of a tie rule."""

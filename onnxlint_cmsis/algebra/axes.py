@@ -1,4 +1,4 @@
-"""Resolved axes: what one axis of one tensor is made of once all unions are done, and where each class sits in it."""
+"""Resolved axes: the structure of a tensor's axis after all unions, and the place of each class in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Axis(NamedTuple):
 
     @property
     def indexed(self) -> bool:
-        """Whether its size and that of every part is known, so that its indices are."""
+        """Whether its size and every part's is known, so that it has indices."""
         return self.size is not None and all(part.indexed for part in self.parts)
 
 
@@ -80,7 +80,7 @@ class Resolver:
         return self._joined(form, size_of(root), parts)
 
     def _opaque(self, root: Dimension, parts: Sequence[Axis], reason: str) -> Axis:
-        """A leaf in place of an axis whose parts are not followed."""
+        """A leaf in place of an axis with parts that are not followed."""
         root.width = 1
         axis = self._leaf(root)
         for leaf in (axis.leaf, *(leaf for part in parts for leaf in leaves(part))):
@@ -102,7 +102,7 @@ class Resolver:
         return flat[0] if len(flat) == 1 else Axis(form, size, -1, tuple(flat))
 
     def _dropped(self, part: Axis) -> bool:
-        """A factor of 1 that may not change says nothing."""
+        """Whether a factor is 1 and locked, so that it is left out."""
         return part.size == 1 and part.form is AxisForm.LEAF and self.leaves[part.leaf].fixed
 
 

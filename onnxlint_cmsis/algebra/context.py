@@ -1,4 +1,4 @@
-"""What a rule sees of the graph: the dimensions of its node's tensors, and the words to tie, pin and bind them."""
+"""Context of a tie rule: the dimensions of its node's tensors, and the operations to tie, pin and bind them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LayerDims(NamedTuple):
 
 
 class Context(Tensors):
-    """All that a rule may do: read sizes, tie, pin, bind, and note what layers decide."""
+    """Operations of a rule: read sizes, tie, pin, bind, and note the dimensions that layers decide."""
 
     def __init__(self, graph: Graph, derived: Collection[str]) -> None:
         super().__init__(graph, derived)
@@ -150,5 +150,5 @@ class Context(Tensors):
             self.layers.append(LayerDims(self.node.index, tuple(decides), tuple(reads)))
 
     def size(self, dimension: Dimension) -> Size:
-        """Size as far as it is known by now."""
+        """Size, None while unknown."""
         return size_of(dimension)

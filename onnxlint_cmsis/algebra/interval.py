@@ -1,4 +1,4 @@
-"""Intervals of numbers that the elements of a tensor may be, and why one may be no finite number.
+"""Intervals of the elements of a tensor, and faults that may make an element NaN or infinite.
 
 Arrays have the tensor's rank; an axis along which nothing differs has length 1 whatever its size, so that a plane or
 a batch of any size costs nothing. All numbers are float64, which holds float32 and integers to 2**53 exactly.
@@ -24,7 +24,7 @@ class Fault(NamedTuple):
     outcome: str
     """`is NaN`, `may be infinite`, ... ."""
     held: Interval | None = None
-    """What the operand that causes it may hold; None where the first operand does."""
+    """Values of the operand that causes it; None where the first operand causes it."""
     divides: bool = False
     """Whether that operand is a divisor."""
 
@@ -110,7 +110,7 @@ def _margin(share: float, end: Floats) -> Floats:
 
 
 def made(low: Floats, high: Floats, *sources: Interval) -> Interval:
-    """What an operator makes of some intervals: it varies where one of them does, unless it is one number."""
+    """Result interval of an operator: it varies where an operand varies, unless it is one number."""
     unknown = np.asarray(np.isnan(low))
     for source in sources:
         unknown = unknown | source.varies
@@ -161,19 +161,19 @@ def either(where: Mask, one: Interval, other: Interval) -> Interval:
 
 
 def finite(interval: Interval) -> Interval:
-    """Any finite number wherever the interval is not known to be otherwise; nothing known stays so."""
+    """Any finite number, except where the interval is unknown."""
     low = np.where(np.isnan(interval.low), np.nan, -np.inf)
     return made(low, -low, interval).unsettled(np.ones(low.shape, bool))
 
 
 def within(interval: Interval, low: float, high: float) -> Interval:
-    """Any number from one to another; nothing known stays so."""
+    """Any number from one to another, except where the interval is unknown."""
     nothing = np.where(np.isnan(interval.low), np.nan, 0.0)
     return Interval(nothing + low, nothing + high, np.ones(nothing.shape, bool), interval.fault)
 
 
 def text(interval: Interval) -> str:
-    """All elements for a person, as what a lane `holds`."""
+    """All elements for a person, as the values a lane `holds`."""
     low, high = float(np.min(interval.low)), float(np.max(interval.high))
     if np.isfinite(low) and np.isfinite(high):
         if low == high:

@@ -1,4 +1,4 @@
-"""Numbers that each element type holds, how far a computed one may be off, and intervals as a type holds them."""
+"""Ranges and rounding errors of element types, and intervals stored in a type."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def range_of(elem_type: str) -> Interval:
 
 
 def as_stored(computed: Interval, elem_type: str) -> Interval:
-    """A result as its type holds it: integers that do not fit are any, real numbers that do not are no numbers."""
+    """A result stored in its type: integers that overflow may be any, reals that overflow are faults."""
     return _whole(computed, elem_type) if is_whole(elem_type) else _real(computed, elem_type)
 
 

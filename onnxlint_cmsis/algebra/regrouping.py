@@ -1,4 +1,4 @@
-"""Arrays that follow a tensor whose elements move, spread out no further than they have to be."""
+"""Arrays along a tensor that is regrouped or picked from; only axes that differ are spread out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def regrouped(array: Array, before: Sequence[Size], after: Sequence[Size]) -> Ar
 
 
 def _blocks(before: Sequence[Size], after: Sequence[Size]) -> list[tuple[range, range]]:
-    """Smallest runs of axes on both sides that hold the same elements; the last one takes what is left."""
+    """Smallest runs of axes on both sides that hold the same elements; the last run takes the rest."""
     blocks: list[tuple[range, range]] = []
     first = second = 0
     while first < len(before) and second < len(after):

@@ -20,7 +20,7 @@ MAX_ELEMENTS = 2**24
 
 
 def fits(*shapes: Sequence[int]) -> bool:
-    """Whether arrays may be broadcast with each other, and give one that is small enough to be held."""
+    """Whether arrays broadcast with each other to one within the size limit."""
     return prod(np.broadcast_shapes(*map(tuple, shapes))) <= MAX_ELEMENTS
 
 
@@ -53,7 +53,7 @@ def ranked(interval: Interval, rank: int) -> Interval:
 
 
 def reduced(mask: Mask, shape: Sequence[Size]) -> Mask:
-    """A mask of a broadcast result as that of an operand: any element along the axes that the operand repeats."""
+    """Mask of an operand from that of the broadcast result: any along the axes that the operand repeats."""
     mask = anywhere(mask, range(max(mask.ndim - len(shape), 0)), keep=False)
     if mask.ndim < len(shape):
         mask = mask.reshape((1,) * (len(shape) - mask.ndim) + mask.shape)

@@ -13,7 +13,7 @@ Axes = tuple[Dimension, ...]
 
 
 class NotFollowedError(Exception):
-    """A rule cannot follow its node; every axis of the node is then locked with the message as reason."""
+    """A rule cannot follow its node; the message becomes the lock of every axis of the node."""
 
 
 class Tensors:
@@ -90,7 +90,7 @@ class Tensors:
         return self.tensors[name]
 
     def _copied_per_use(self, name: str) -> bool:
-        """A constant vector that no node computes: one tensor may serve layers that have nothing else in common."""
+        """Whether it is a stored constant vector: one tensor may serve unrelated layers."""
         constant = self.graph.constants.get(name)
         return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self.graph.stores(name)
 

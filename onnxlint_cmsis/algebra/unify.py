@@ -1,4 +1,4 @@
-"""Making two dimensions equal: leaves are joined, structures are matched part by part and refined where they can be."""
+"""Unification of dimensions: join leaves, match structures part by part, refine factors where possible."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _split(variables: Variables, atom: Dimension, size: int, label: str) -> Pair
 
 
 def align(variables: Variables, left: Sequence[Dimension], right: Sequence[Dimension], label: str) -> list[Pair]:
-    """Pairs that make two grids of equal size one, whatever can be nested; what cannot is locked.
+    """Pairs that make two grids of equal size one; parts that do not nest are locked.
 
     Equal sizes at either end have to be the same factor; a factor that the other side's divides is refined.
     """
@@ -154,7 +154,7 @@ def align(variables: Variables, left: Sequence[Dimension], right: Sequence[Dimen
 
 
 def _takes_whole(sides: tuple[list[Dimension], list[Dimension]]) -> bool:
-    """Whether one side is a single leaf outside the other, so that it can take the other's structure whole."""
+    """Whether one side is a single leaf outside the other and can take its structure."""
     return any(
         len(one) == 1 and one[0].binding is None and not any(contains(factor, one[0]) for factor in other)
         for one, other in (sides, sides[::-1])

@@ -39,8 +39,8 @@ class ClassFact(NamedTuple):
     """Builds that the predictions were measured on, where those are of other releases than the targets'."""
     bytes: int = 0
     """Bytes that the constants grow by."""
-    repaired: tuple[str, ...] = ()
-    """Hazards that the size steps around: `conv-1xn-wrong-values of 'row'`."""
+    repaired: tuple[tuple[str, str], ...] = ()
+    """Hazards that the size steps around, each with its node: `conv-1xn-wrong-values`, `row`."""
 
     @property
     def grows(self) -> bool:
@@ -62,19 +62,24 @@ def about_class(fact: ClassFact, text: str) -> Statement:
 
 def about_size(fact: ClassFact, what: str) -> Statement:
     """Say what a new size gives the whole model if all other classes change too; `what` names the change."""
-    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
-    where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
-    text = f"{what}: {gains} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes."
-    if fact.repaired:
-        text += f" This steps around {' and '.join(fact.repaired)}."
     group = fact.group
-    text += f" {group.freedom.value}: {_layers(group)}."
+    text = f"{what}: {price_text(fact)}. {group.freedom.value}: {_layers(group)}."
     names = tuple(decider.label for decider in group.deciders)
     resize = Resize("output_dims.c", fact.tensor, fact.axis, group.size, fact.want, group.freedom, names)
-    properties: dict[str, str | int | float | bool] = {
-        f"instructions_saved.{target.cpu}": gain for target, gain in zip(fact.targets, fact.saved, strict=True)
-    }
-    return replace(about_class(fact, text), resize=resize, properties={**properties, "bytes_added": fact.bytes})
+    return replace(about_class(fact, text), resize=resize, properties={**saved_facts(fact), "fixable": True})
+
+
+def price_text(fact: ClassFact) -> str:
+    """`-1,234 on cortex-m4 predicted instructions (not cycles), +16 bytes`."""
+    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
+    where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
+    return f"{gains} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes"
+
+
+def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:
+    """The same numbers for programs."""
+    saved = zip(fact.saved, fact.targets, strict=True)
+    return {**{f"instructions_saved.{target.cpu}": gain for gain, target in saved}, "bytes_added": fact.bytes}
 
 
 def dead_text(fact: ClassFact) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from onnxlint_cmsis.checks.near_by import about_padding, asked, pad_in_front, right_releases, span, works
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
@@ -36,22 +37,51 @@ class HazardCheck(NamedTuple):
 def _statement(subject: Subject, hazard: Hazard) -> Statement:
     repair = next(repairs(subject), None)
     numbers = _numbers(subject, hazard)
-    parts = [f"{subject.route.effective} {hazard.brief}{f': {numbers}' if numbers else ''}."]
+    near = tuple(works(subject)) if about_padding(hazard) else ()
+    parts = [f"{subject.route.effective} {hazard.brief}{_met_by(subject, hazard, numbers)}."]
+    if near:
+        parts.append(f"{near[0]} works{''.join(f', and so does {one}' for one in near[1:])}.")
     if repair:
-        change, kernel = repair
-        parts.append(f"{change.variable} {change.have} -> {change.want} takes {kernel}, of which no hazard is known.")
-        parts.append(f"{freedom_text(change)}.")
-    if hazard.way_round and not (repair and repair[0].freedom is not Freedom.LOCKED):
-        parts.append(hazard.way_round)
+        parts.append(f"{_taken(*repair)}, of which no hazard is known. {freedom_text(repair[0])}.")
+    if not near and not (repair and repair[0].freedom is not Freedom.LOCKED):
+        parts += _way_round(subject, hazard)
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
-    source = hazard.origin.source(subject.target.release)
+    parts.append(f"Present {span(subject, hazard)}.")
     means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
     said = replace(
-        subject.say(" ".join(parts)), sources=(source,), properties=facts(hazard), cause=f"{hazard.id} {means}".strip()
+        subject.say(" ".join(parts)),
+        sources=(hazard.origin.source(subject.target.release),),
+        properties={**facts(hazard), **({"sizes": numbers} if numbers else {})},
+        cause=f"{hazard.id} {means}".strip(),
     )
     return with_resize(said, *repair) if repair else said
+
+
+def _met_by(subject: Subject, hazard: Hazard, numbers: str) -> str:
+    """What the model asks, in its author's words where padding decides, else in CMSIS-NN's."""
+    found = asked(subject.layer.call) if about_padding(hazard) else numbers
+    return f": {found}" if found else ""
+
+
+def _taken(change: Resize, kernel: str) -> str:
+    """`17 input channels for 12 take arm_convolve_s8`."""
+    if change.variable == "ch_mult":
+        return f"A channel multiplier of {change.want} for {change.have} takes {kernel}"
+    return f"{change.want} input channels for {change.have} take {kernel}"
+
+
+def _way_round(subject: Subject, hazard: Hazard) -> Iterator[str]:
+    """What helps where neither padding nor channels do: a layer that pads in front, what the row says, a release."""
+    if about_padding(hazard) and pad_in_front(subject):
+        yield "A Pad node of the same amounts in front of the layer works."
+    elif hazard.way_round:
+        yield hazard.way_round
+    else:
+        others = right_releases(subject)
+        if others:
+            yield f"CMSIS-NN {others[0]} has no known hazard here."
 
 
 def facts(hazard: Hazard) -> dict[str, str | int | float | bool]:

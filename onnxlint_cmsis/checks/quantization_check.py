@@ -96,7 +96,8 @@ def statements(
         facts["share"] = round(share, 4)
     for place, record in enumerate(records):
         mending = remedy(graph, records if place == 0 else [record])
-        text = f"{described(record.node)}: {decision.reason}. {_instead(offence, share)} {mending}"
+        instead = "" if record.node.index in subject.model.told else f" {_instead(offence, share)}"
+        text = f"{described(record.node)}: {decision.reason}.{instead} {mending}"
         where = node_location(graph.path, record.node)
         yield Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from onnxlint_cmsis.graph.model import Graph
@@ -9,7 +10,7 @@ from onnxlint_cmsis.lower.quantization import AffineQuantization
 
 ONNX_RUNTIME = "onnx.quantize"
 """`producer_name` that `onnxruntime.quantization` writes (quant_utils.py)."""
-_ENDINGS = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_DequantizeLinear_Output", "_quantized", "_dequantized")
+_ENDING = re.compile(r"(_QuantizeLinear_Input|_(Dequ|Qu)antizeLinear_Output|_(de)?quantized)(_\d+)?$")
 """What ONNX Runtime's quantizer puts behind the name of a tensor of the float model."""
 
 
@@ -22,9 +23,7 @@ def advice(graph: Graph, wanted: str, option: str = "") -> str:
 
 def float_name(tensor: str) -> str:
     """Name that a tensor of a quantized model had in the float model, which options refer to."""
-    for ending in _ENDINGS:
-        tensor = tensor.removesuffix(ending)
-    return tensor
+    return _ENDING.sub("", tensor)
 
 
 def overrides(wanted: Mapping[str, AffineQuantization]) -> str:

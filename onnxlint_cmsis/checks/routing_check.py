@@ -102,7 +102,7 @@ def misses_of(check: RoutingCheck, subject: Subject) -> Iterator[Miss]:
     told = check.told or check.kernels
     for branch, failed in taken.tried:
         if branch.kernel in told and failed and not _same_work(branch.kernel, subject):
-            yield Miss(branch.kernel, failed, branch.origin)
+            yield Miss(branch.kernel, failed, branch.place_of(failed[0]))
     for kernel in taken.chain:
         for row in delegations_of(kernel, subject.target.release, subject.target.isa):
             failed = row.when.failures(values)

@@ -56,14 +56,19 @@ MODULES = (
     "weight_zero_point",
     "weight_scales",
     "weight_type",
+    "unsigned_integers",
     "int16_zero_point",
     "activation_type",
     "dynamic_quantization",
+    "bias_scale",
     "softmax_scale",
     "unequal_scales",
     "clamp_scale",
     "scale_out_of_range",
     "float_island",
+    "useless_quantization",
+    "sum_overflow",
+    "long_sums_s16",
 )
 """Modules of `rules`; each has `RULE` and `run`."""
 

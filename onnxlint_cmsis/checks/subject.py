@@ -39,6 +39,10 @@ class Subject(NamedTuple):
         """Route of a changed call on the same target."""
         return self.model.route(call, self.target)
 
+    def routed_in(self, release: str) -> Route:
+        """Route of the call in another release."""
+        return self.model.route(self.layer.call, self.target._replace(release=release))
+
     def candidates(self, variable: str) -> Iterator[tuple[int, Route]]:
         """Sizes above the present one within REACH, nearest first, with the route each would take."""
         have = self.size(variable)

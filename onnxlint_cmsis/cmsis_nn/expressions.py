@@ -40,7 +40,7 @@ class Term(Frozen):
     __slots__ = ("name", "op", "parts", "value")
 
     op: str
-    """`var`, `int`, `name` (a term under a name of its own), `max`, `min`, or the C operator."""
+    """`var`, `int`, `name` (a named term), `max`, `min`, or the C operator."""
     parts: tuple[Term, ...]
     """Operands, left to right."""
     name: str

@@ -73,7 +73,7 @@ def normalise_release(text: str) -> str:
     """`v7.0.0` and `7.0.0` name one release, `5.9.0` and `cmsis5-5.9.0` another.
 
     Raises:
-        ValueError: the release is not known, or nobody has reviewed it.
+        ValueError: the release is unknown or not reviewed.
 
     """
     release = text.strip().lower()
@@ -103,7 +103,7 @@ def holds(since: str, until: str, release: str) -> bool:
     """Whether a release is `since` or later, and older than `until`; an empty `until` is no bound.
 
     Raises:
-        ValueError: nobody has reviewed the release.
+        ValueError: the release is not reviewed.
 
     """
     here = _PLACES[reviewed(release)]

@@ -40,7 +40,7 @@ class Route(NamedTuple):
     undecided: frozenset[str] = frozenset()
     """Variables that the kernel, the chain or the status needs and that are unknown."""
     seen: Values = {}  # noqa: RUF012
-    """What the kernel sees: the call's variables, those that the wrapper passes on changed, and `ctx.size`."""
+    """Variables of the kernel: the call's, as the wrapper passes them on, and `ctx.size`."""
     candidates: tuple[str, ...] = ()
     """Kernels still possible; one where decided."""
     reason: str = ""
@@ -115,7 +115,7 @@ def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
 
 
 def _behind(branch: Branch, values: Values, target: Target) -> _Ways:
-    """What one branch calls: its kernel, or the wrapper that chooses again."""
+    """Callee of one branch: its kernel, or the wrapper that chooses again."""
     seen = {**values, **{name: value.evaluate(values) for name, value in branch.binds}}
     inner = wrapper_for(branch.entry) if branch.entry else None
     return _ways(inner, seen, target) if inner else _Ways(((branch.kernel, seen),), (), frozenset())

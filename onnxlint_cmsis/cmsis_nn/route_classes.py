@@ -131,7 +131,7 @@ def _truth(comparison: Condition, known: Mapping[str, Numbers]) -> NDArray[np.bo
 
 
 def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
-    """The term for every call at once; a division by zero, which C leaves undefined, gives a number of its own."""
+    """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value."""
     if value.op == "var":
         return known[value.name]
     if value.op == "int":

@@ -41,11 +41,11 @@ class Origin(NamedTuple):
         return next(iter(self.lines))
 
     def covers(self, target: Target) -> bool:
-        """Whether a build for the target has the statement. ValueError for a release that nobody reviewed."""
+        """Whether a build for the target has the statement. ValueError for a release without a review."""
         return self.spans(target.release) and target.isa in self.isas and target.compiler in self.compilers
 
     def spans(self, release: str) -> bool:
-        """Whether a release has the statement. ValueError for one that nobody reviewed."""
+        """Whether a release has the statement. ValueError for a release without a review."""
         return holds(self.since, self.until, release)
 
     def source(self, release: str) -> Source:
@@ -53,6 +53,15 @@ class Origin(NamedTuple):
         read = next((name for name in older(release) if self.lines.get(name)), release)
         prefix = "CMSIS/NN/" if read.startswith("cmsis5-") else ""
         return Source(read, prefix + self.file, self.function, self.lines.get(read, 0))
+
+
+class OuterTest(NamedTuple):
+    """An `if` of the C source that a branch needs and that stands on another line than the branch."""
+
+    when: Condition
+    """What it asks."""
+    lines: Mapping[str, int]
+    """Release -> its line, as in Origin."""
 
 
 class Branch(NamedTuple):
@@ -68,6 +77,13 @@ class Branch(NamedTuple):
     """Entry point whose wrapper is called instead of a kernel (`convolve_s8`), if any."""
     binds: tuple[tuple[str, Term], ...] = ()
     """Variables that the callee sees under other values, in terms of the caller's: (`filter_dims.n`, filter_dims.c)."""
+    tests: tuple[OuterTest, ...] = ()
+    """Parts of the condition that stand elsewhere; the origin has the line of the rest."""
+
+    def place_of(self, failed: Condition) -> Origin:
+        """Where a part of the condition stands."""
+        lines = next((test.lines for test in self.tests if failed in (test.when, *test.when.parts)), self.origin.lines)
+        return self.origin._replace(lines=lines)
 
 
 class Wrapper(NamedTuple):
@@ -82,11 +98,11 @@ class Wrapper(NamedTuple):
     sizes: tuple[ScratchSize, ...]
     """Scratch sizes, first match first."""
     reverse_sizes: tuple[ScratchSize, ...] = ()
-    """Sizes of the second context (`reverse_conv_ctx`), first match first; none where the entry point has no such."""
+    """Sizes of the second context (`reverse_conv_ctx`), first match first; none for entry points without one."""
     params: str = "conv_params"
     """Name of the C parameter struct, for C text."""
     absent: str = ""
-    """What to say of releases that have no such entry point."""
+    """Message for releases without the entry point."""
 
     def branches_for(self, target: Target) -> tuple[Branch, ...]:
         """The branches that a build for the target has, in order."""
@@ -143,7 +159,7 @@ class Hazard(NamedTuple):
     evidence: str
     """What is known and how; never more."""
     brief: str
-    """What the kernel does, as the end of a sentence that begins with its name."""
+    """Predicate of a sentence about the kernel."""
     what: str
     """What happens and why, as one sentence."""
     way_round: str = ""
@@ -151,7 +167,7 @@ class Hazard(NamedTuple):
     status: int | None = 0
     """Status returned; None where the call does not return one."""
     unsized: Condition | None = None
-    """What decides for sizes that are unknown, said of the padding after; None where nothing does."""
+    """Condition for unknown sizes, in terms of the padding after; None for none."""
     breach: Condition | None = None
     """The part of `when` that messages give with its numbers; all of it where None, no numbers where TRUE."""
     caller: bool = False
@@ -167,7 +183,7 @@ class Hazard(NamedTuple):
         return frozenset() if self.meets(values) is not None else self.when.unknown(values)
 
     def numbers(self, values: Values) -> str:
-        """What a call has where it meets the hazard, and what is allowed: `padding.w is 2; allowed: padding.w <= 1`.
+        """Values of a call that meets the hazard, and the allowed values: `padding.w is 2; allowed: padding.w <= 1`.
 
         Empty where no number decides, or none is known.
         """

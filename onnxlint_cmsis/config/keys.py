@@ -1,4 +1,4 @@
-"""What the table of settings is made of: keys, and the words that some of them allow."""
+"""Parts of the table of settings: keys, and the words that some of them allow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BY_FORMAT = "by-format"
 """Word for the lowest level that the output format shows."""
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 READ_BY_PEOPLE = ("full", "concise", "github")
-"""Formats that leave notes out where nobody asks for them; the others hold every finding."""
+"""Formats that leave notes out unless the user asks for them; the others hold every finding."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"
@@ -54,6 +54,6 @@ METADATA = "key"
 
 
 def setting(kind: str, default: object, doc: str, **more: Any) -> Any:
-    """A field of Settings; the arguments are those of Key, whose name is that of the field."""
+    """A field of Settings; the arguments are those of Key, the key is named after the field."""
     by_hash = False if isinstance(default, dict) else None
     return field(metadata={METADATA: Key("", kind, default, doc, **more)}, hash=by_hash)

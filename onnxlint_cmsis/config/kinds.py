@@ -1,4 +1,4 @@
-"""The kinds of value a setting may have: how each is written, checked, made, and described as JSON Schema."""
+"""Kinds of setting values: their syntax, check, conversion and JSON Schema."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ MAX_MULTIPLE = 64
 
 
 def setting_of(key: Key, value: object, place: Place) -> object:
-    """What Settings has for a value of a key; ValueError says what was found and what is allowed."""
+    """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
     kind = KINDS[key.kind]
     return kind.make(kind.check(key, value), place)
 

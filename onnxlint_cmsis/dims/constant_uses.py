@@ -1,4 +1,4 @@
-"""Constants and who reads them: what the file stores, and what follows from that alone."""
+"""Stored constants, values derived from them alone, and the nodes that read both."""
 
 from __future__ import annotations
 

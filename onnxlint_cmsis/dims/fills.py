@@ -1,4 +1,4 @@
-"""What the new elements of a constant are: real 0 for weights and biases, and whatever keeps a new lane finite."""
+"""Fill values of a constant's new elements: real 0 for weights and biases, else a value that keeps the lane finite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxlint_cmsis.operators.roles import Form
 
 
 class NotFilledError(Exception):
-    """No new elements make sense; the text is one clause that says why."""
+    """No fill value fits; the text is the reason as one clause."""
 
 
 class FillKind(str, Enum):
@@ -25,7 +25,7 @@ class FillKind(str, Enum):
 
 
 class Fill(NamedTuple):
-    """What the new elements of a constant are."""
+    """Fill of a constant's new elements."""
 
     kind: FillKind
     """A number; the first element that can serve (scales, zero-points); zero-points that differ by channel."""
@@ -38,7 +38,7 @@ class Fill(NamedTuple):
 
 
 def fill(constants: Constants, node: Node, position: int) -> Fill:
-    """What new elements have to be for a node that reads them. Raises NotFilledError where its readers disagree."""
+    """Fill value that a reading node needs. Raises NotFilledError where its readers disagree."""
     operator = operator_of(node)
     quantized = operator.roles.quantized_of(len(node.inputs))
     if any(position in (each.scale, each.zero_point) for each in quantized):

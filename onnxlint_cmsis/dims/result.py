@@ -1,4 +1,4 @@
-"""What the analysis hands on: dimension classes, resolved axes, and the numbers in the file that name sizes."""
+"""Result of the dimension analysis: classes, resolved axes, and numbers in the file that name sizes."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Dimensions:
     def input_axes(self, node: int, position: int) -> tuple[Axis, ...] | None:
         """Axes of a constant vector as one node uses it; None where the input is no such constant.
 
-        A constant with at most one axis longer than 1 has axes of its own for each use, since one zero tensor may
-        serve layers of unrelated sizes: copy it before resizing one use.
+        A constant with at most one axis longer than 1 has separate axes for each use, since one zero tensor may serve
+        layers of unrelated sizes: copy it before resizing one use.
         """
         return self._uses.get((node, position))
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.operators.registry import operator_of
 
 
 def activation_scale(graph: Graph, name: str) -> float | None:
-    """The one scale of a tensor whose every element is a whole multiple of it; None where there is no such scale."""
+    """The scale that every element of a tensor is a whole multiple of; None for none."""
     for _ in range(len(graph.nodes)):
         producer = graph.producers.get(name)
         if producer is None or name in graph.constants:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FixedFile(NamedTuple):
-    """What came of fixing one file."""
+    """Result of fixing one file."""
 
     result: FixResult | None
     """What was done; None where the file cannot be read as a model, which linting explains."""
@@ -51,7 +51,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
 
 
 def _written(path: str, result: FixResult, old: bytes, new: bytes) -> FixResult:
-    """The result once the fixed model is in its place."""
+    """The result after the file is replaced."""
     try:
         replace_file(path, new, expected=old)
     except OSError as error:
@@ -61,7 +61,7 @@ def _written(path: str, result: FixResult, old: bytes, new: bytes) -> FixResult:
 
 
 def _notes(others: int, written: bool) -> tuple[str, ...]:
-    """What is to be said of a file's other hard links: replacing takes one name, and those stay with the old bytes."""
+    """Note on a file's other hard links, which keep the old bytes."""
     if others < 1:
         return ()
     keep = "keep" if written else "would keep"

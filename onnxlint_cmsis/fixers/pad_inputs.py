@@ -1,7 +1,7 @@
-"""Channels of the model's input, made more by a Pad node behind it where only that steps around a known hazard.
+"""A Pad node behind a model's input, where only more input channels step around a known hazard.
 
-The input keeps its name, type and shape. A Pad node costs instructions that nobody measured, so it is added for no
-other gain, and only with --unsafe-fixes.
+The input keeps its name, type and shape. The cost of a Pad node is not measured, so it is added for no other gain, and
+only with --unsafe-fixes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Unlocked(NamedTuple):
 
 
 class _Input(NamedTuple):
-    """A graph input whose channels are locked by nothing but the interface."""
+    """A graph input with channels that only the interface locks."""
 
     name: str
     """The input."""
@@ -55,7 +55,7 @@ class _Input(NamedTuple):
 
 
 def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
-    """The model with channels added behind the first input for which that lowers the number of known hazards.
+    """The model with a Pad behind the first input where that lowers the number of known hazards.
 
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
@@ -75,7 +75,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
 
 
 def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
-    """The model with the Pad; None where that cannot be done or lowers the number of known hazards by nothing."""
+    """The model with the Pad; None where that fails or does not lower the number of known hazards."""
     try:
         rank = len(state.dimensions.axes(given.name) or ())
         pad = InputPad(given.name, given.real, rank, given.group.size, more)
@@ -116,7 +116,7 @@ def _real(state: Snapshot, name: str, readers: tuple[Node, ...]) -> str:
 
 
 def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:
-    """Channels to add so that the fewest hazards are left, the fewest channels of equals; 0 where none helps."""
+    """Fewest channels to add for the fewest hazards; 0 where none helps."""
     sites = [site for site in view.sites if given.group.id in site.leaves]
 
     def hazards(more: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What is asked of a fix of one file."""
+"""The request to fix one file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FixRequest(NamedTuple):
-    """What is asked of a fix."""
+    """Request of a fix."""
 
     analysis: AnalysisSettings
     """What the model is analysed for."""
@@ -27,7 +27,7 @@ class FixRequest(NamedTuple):
 
 
 def fix_request(settings: Settings, path: str = "") -> FixRequest:
-    """What a file's settings ask for; with a path, what rules, suppressions and the baseline leave alone stays."""
+    """The request that a file's settings make; with a path, accepted findings are not acted on."""
     request = FixRequest(settings.analysis, fix_options(settings))
     if not path:
         return request

@@ -1,4 +1,4 @@
-"""The most classes that can be fixed and proven with few proofs: where one fails, the classes to blame are left out.
+"""Search for the most provable classes with few proofs: a failed proof leaves out the classes to blame.
 
 A failed proof tells on which input the two models part. A look at that input alone finds the first tensor that differs,
 and the classes resized between it and the tensors before it that agree are left out, until no more differences are
@@ -16,7 +16,7 @@ MAX_PROOFS = 4
 
 
 def best(start: Snapshot) -> tuple[Attempt, Reasons]:
-    """The attempt that changes most of what can be proven, and why other classes are left out of it.
+    """The largest proven attempt, and why other classes are left out of it.
 
     Where nothing can be proven it is one with all classes that nothing else keeps, with its trouble. Raises
     NotAppliedError.
@@ -46,7 +46,7 @@ class _Search:
         return found
 
     def _without_blamed(self) -> Attempt:
-        """The attempt with all classes but those that, as is known, cannot be changed or proven."""
+        """The attempt without the classes known to be unchangeable or unprovable."""
         found = self._tried()
         while found.blamed.keys() - self.refused.keys() and self._proofs < MAX_PROOFS:
             self.refused |= found.blamed
@@ -64,7 +64,9 @@ class _Search:
         return bool(found.trouble) and runs and self._proofs < MAX_PROOFS
 
     def _suspects(self, failed: Attempt) -> Reasons:
-        """Classes to leave out next."""
+        """Classes or repairs to leave out next."""
+        if failed.rewrites:
+            return {one.name: failed.trouble for one in failed.rewrites}
         culprits = Culprits(failed, self._prover)
         found = culprits.found()
         if found:

@@ -24,7 +24,7 @@ SHOWN = 2
 
 
 class Wishes(NamedTuple):
-    """What a policy would decide if less stood in its way."""
+    """Decisions of a policy with fewer restrictions."""
 
     unbounded: SizeDecision
     """Without --fix-budget-bytes."""
@@ -33,7 +33,7 @@ class Wishes(NamedTuple):
 
 
 def wishes(found: ModelPlan) -> Wishes:
-    """Decide again where something stands in the way."""
+    """Decide again without the restrictions that apply."""
     options = found.options._replace(budget=None)
     live = live_counts(found.lanes, options)
     unbounded = found.decision
@@ -45,7 +45,7 @@ def wishes(found: ModelPlan) -> Wishes:
 
 def left_out(made: Attempt, reasons: Reasons, wished: Wishes) -> tuple[SkippedClass, ...]:
     """Classes that would change if they were not refused or the budget were larger, in the order of the layers."""
-    changed = {group.id for group, _ in model_changes.resized(made.start, made.end)}
+    changed = {group.id for group, _ in model_changes.resized(made.base, made.end)}
     rows = []
     for group in made.first.view.dimensions.classes:
         wish = wished.unrefused if group.id in made.first.refused else wished.unbounded
@@ -57,7 +57,7 @@ def left_out(made: Attempt, reasons: Reasons, wished: Wishes) -> tuple[SkippedCl
 
 
 def _unpadded(made: Attempt, reasons: Reasons) -> Iterator[SkippedClass]:
-    """Inputs that a Pad would have given more channels, as `unlock` names them."""
+    """Inputs that a Pad would have widened."""
     dimensions = made.first.view.dimensions
     for name, reason in reasons.items():
         group = dimensions.class_of(name[1], 1) if name[0] == PADDED else None
@@ -70,7 +70,7 @@ def _reason(made: Attempt, reasons: Reasons, wished: Wishes, group: DimensionCla
     """Why a class stays; empty where nothing keeps it."""
     refused = made.first.refused.get(group.id)
     if refused is not None:
-        return reasons.get(name_of(made.start, group)) or refused
+        return reasons.get(name_of(made.base, group)) or refused
     budget, decision = made.first.options.budget, wished.unbounded
     if budget is None or group.id in made.first.decision.sizes or group.id not in decision.sizes:
         return ""
@@ -83,7 +83,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
     found = made.first
     if found.options.budget is not None and wished.unbounded.sizes:
         return _over_budget(found, wished.unbounded)
-    reasons = list(dict.fromkeys(one.reason for one in left))
+    reasons = list(dict.fromkeys([one.reason for one in left] + list(made.unrewritten.values())))
     if reasons:
         more = len(reasons) - SHOWN
         return "; ".join(reasons[:SHOWN]) + (f"; and for {more} more reasons" if more > 0 else "")
@@ -91,7 +91,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
 
 
 def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
-    """What the budget forbids, and what it would take."""
+    """Changes that the budget forbids, with their bytes."""
     now, policy = found.decision.after, found.options.policy
     after = wish.repaired if wish.repairs else wish.after
     spent = found.decision.spent
@@ -104,7 +104,7 @@ def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
     else:
         aim = f"make channel counts multiples of {found.options.align}" if policy == "align" else "take missed kernels"
     there = f", {spent:,} of them for channels that do nothing already" if spent else ""
-    return f"--fix-budget-bytes {found.options.budget} does not allow what would {aim}: {needed:,} bytes{there}"
+    return f"--fix-budget-bytes {found.options.budget} is too small to {aim}: {needed:,} bytes{there}"
 
 
 NOTHING = {
@@ -125,7 +125,11 @@ def _nothing_found(found: ModelPlan) -> str:
             f"which is less than --min-gain {options.min_gain:g} %"
         )
     if not movable_classes(found.view, {}):
-        return "every channel count is LOCKED" if found.view.dimensions.classes else "no layer has channels of its own"
+        return (
+            "every channel count is LOCKED"
+            if found.view.dimensions.classes
+            else "no layer's weights decide a channel count"
+        )
     if not have and options.policy == "faster":
         return "no layer's cost is known on these targets"
     several = " on one target and more on none" if len(found.prices.targets) > 1 and options.policy == "faster" else ""
@@ -135,7 +139,7 @@ def _nothing_found(found: ModelPlan) -> str:
 
 
 def _hint(found: ModelPlan) -> Iterator[str]:
-    """What to do where sizes that the model leaves symbolic keep costs or kernels from being known."""
+    """Advice where symbolic sizes keep costs or kernels unknown."""
     missing = missing_sizes(found.view.graph)
     lowered = found.view.lowered
     sizes = (size for layer in lowered.layers for dims in layer.call[1:4] for size in dims)

@@ -35,7 +35,7 @@ Reasons = dict[ClassName, str]
 
 
 class Snapshot:
-    """The bytes of a model and what follows from them."""
+    """The bytes of a model, with its analysis."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Snapshot:
         return sum(map(bytes_of, self.graph.constants.values()))
 
     def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
-        """The same model, some of whose classes stay as they are."""
+        """The same model with some classes kept."""
         same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
         return same
@@ -88,12 +88,12 @@ class Snapshot:
         return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
     def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
-        """What planning makes of it; classes that answer no finding which it may act on stay as they are."""
+        """The plan of the model; classes without a finding that may be acted on stay."""
         limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
         return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
 
     def _options(self) -> FixOptions:
-        """What is asked for, less what earlier rounds took of the budget where no look at the weights tells it."""
+        """The request, with the budget reduced by the bytes of earlier rounds."""
         options = self.request.options
         if options.budget is None or options.weights or self.source is None:
             return options
@@ -119,7 +119,7 @@ class Snapshot:
         return self.followed(resized(self.data, self.graph, self.dimensions, plan), plan)
 
     def followed(self, data: bytes, plan: Plan) -> Snapshot:
-        """The model that a plan made of this one."""
+        """The model after a plan."""
         new = Snapshot(self.path, data, self.request, self.prices)
         new.left_alone, new.source = self.left_alone, (self, plan)
         return new

@@ -23,7 +23,7 @@ def replace_file(path: str | Path, new: bytes, *, expected: bytes | None = None)
 
     def check(written: Path) -> None:
         if written.read_bytes() != new:
-            raise OSError(f"{path}: what was written is not what was read back")
+            raise OSError(f"{path}: the file read back differs from the bytes written")
         if expected is not None and target.read_bytes() != expected:
             raise OSError(f"{path} was changed by someone else meanwhile")
 

@@ -16,7 +16,7 @@ MAX_VALUES = 65536
 
 
 class Tensor(NamedTuple):
-    """What is known of a value: its element type and shape."""
+    """Element type and shape of a value, as far as known."""
 
     name: str
     """Key, unique in the flattened graph: `then_branch/x` for a value inside a subgraph."""
@@ -131,7 +131,7 @@ class Problem(NamedTuple):
     kind: str
     """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
     message: str
-    """What was found and what is allowed."""
+    """Found and allowed values."""
     node: str = ""
     """Label of the node, where one is meant."""
     vendor: bool = False
@@ -147,7 +147,7 @@ class Graph:
     nodes: tuple[Node, ...]
     """All nodes."""
     tensors: dict[str, Tensor]
-    """Every value with what is known of it."""
+    """Every value with its known type and shape."""
     constants: dict[str, Constant]
     """Values fixed in the file."""
     inputs: tuple[str, ...]
@@ -159,7 +159,7 @@ class Graph:
     consumers: dict[str, tuple[Node, ...]]
     """Nodes that read each value, once per node; control-flow nodes read their bodies' outputs."""
     problems: tuple[Problem, ...] = ()
-    """What is wrong with the file."""
+    """Problems of the file."""
     metadata: dict[str, str] = field(default_factory=dict)
     """The model's metadata_props."""
     node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)

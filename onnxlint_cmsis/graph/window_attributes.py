@@ -9,7 +9,7 @@ STEPS = ("kernel_shape", "strides", "dilations")
 
 
 def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
-    """What is wrong with the window of a convolution or pooling along so many axes; empty where all fits.
+    """Problem of the window of a convolution or pooling along a number of axes; empty for none.
 
     `kernel` is the number of axes of the kernel, for callers that know it where `kernel_shape` is not given.
     """

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Assumptions(NamedTuple):
-    """What a converter makes of what ONNX leaves open."""
+    """Choices of a converter that ONNX leaves open."""
 
     data_type: str = "s8"
-    """`s8`, `s16` or `s4`: what layers that compute in float become."""
+    """`s8`, `s16` or `s4`: the type that float layers become."""
     one_channel: str = "convolution"
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""

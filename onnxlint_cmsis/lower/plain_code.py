@@ -1,6 +1,6 @@
-"""What plain code beside CMSIS-NN computes: which operators, on integers of which type.
+"""Operators and integer types that plain code beside CMSIS-NN computes.
 
-It is the code that the firmware check generates where CMSIS-NN has no function; runtimes have such code of their own.
+It is the code that the firmware check generates where CMSIS-NN has no function; runtimes have their own plain code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CURVES = frozenset(
 )
 """Operators that are a function of one int8 activation, which a table of 256 integers gives."""
 ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
-"""Operators that are such a function where their other operand is one number."""
+"""Operators that become such a function with one number as the other operand."""
 
 
 def stem_of(entry: str) -> str:
@@ -43,7 +43,7 @@ def stem_of(entry: str) -> str:
 
 
 def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:
-    """Plain code where there is any for the type (`s8`, `s16`), else nobody."""
+    """Plain code where there is any for the type (`s8`, `s16`), else refused."""
     types = PLAIN_TYPES.get(stem, ())
     if kind in types:
         return plain(cause, reason, stem)

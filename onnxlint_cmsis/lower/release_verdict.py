@@ -1,4 +1,4 @@
-"""Who computes a node in one release: what its functions lack, beside what the model's own facts decide."""
+"""The verdict on a node in one release: the model's own facts, and the limits of that release's functions."""
 
 from __future__ import annotations
 

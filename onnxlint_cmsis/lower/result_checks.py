@@ -1,4 +1,4 @@
-"""Whether a function gives out the integers that a quantized model asks for.
+"""Checks of a function's result against the quantization of the model.
 
 `cmsis_nn_pool_params` has no scales: integers go in and out as they are, as in arm_concatenation_s8_[wxyz], arm_pad_s8,
 arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. arm_softmax_s8 gives its output scale 1/256 and zero-point -128
@@ -17,19 +17,26 @@ from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 SOFTMAX_OUTPUT = {"s8": (1 / 256, -128, "1/256 and -128"), "s16": (1 / 32768, 0, "1/32768 and 0")}
 """Scale and zero-point of the output of CMSIS-NN's softmax, and both in words."""
+SMALLEST_SOFTMAX_INPUT = 2.0**-26
+"""Input scale up to which the multiplier of arm_softmax_s8, the scale times 2^26, does not exceed 1.
+
+Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
+"""
 UNEQUAL = "its input and output have different scales or zero-points"
 _SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
 """Stems whose functions leave integers as they are."""
 
 
 def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision | None:
-    """Why a function gives out other integers than the model asks for; None where it does not."""
+    """Why a function's result differs from the model's integers; None where it does not."""
     stem, _, kind = layer.call.entry.rpartition("_")
     result = ending.quantization
     if result is None:
         return None
     if stem in _SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
         return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
+    if stem == "softmax" and kind == "s8" and numbers[0] is not None and numbers[0].scale <= SMALLEST_SOFTMAX_INPUT:
+        return refused(Cause.SCALE, "the scale of its input is at most 2^-26; arm_softmax_s8's multiplier is above 1")
     if stem == "softmax":
         scale, zero_point, words = SOFTMAX_OUTPUT[kind]
         if abs(result.scale - scale) >= TOLERANCE * scale or result.signed_zero_points != (zero_point,):
@@ -43,7 +50,7 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
 
 
 def check_copy(node: Node, numbers: Numbers, ending: Epilogue) -> Decision | None:
-    """Why plain code that only copies elements does not make a node's result; None where it does."""
+    """Why a plain copy of elements is not a node's result; None where it is."""
     same = all(each is not None and ending.quantization and each.equals(ending.quantization) for each in numbers)
     if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None

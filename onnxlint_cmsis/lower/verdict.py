@@ -1,4 +1,4 @@
-"""Who computes a node: a function of CMSIS-NN, plain code, or nobody; and why."""
+"""The verdict on a node: a function of CMSIS-NN, plain code, or refused; with the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Verdict(str, Enum):
     CMSIS_NN = "CMSIS-NN"
     """A function of CMSIS-NN."""
     PLAIN = "plain code"
-    """Code beside CMSIS-NN; `plain_code` has what that is at hand."""
+    """Code beside CMSIS-NN; `plain_code` lists it."""
     REFUSED = "refused"
     """Neither of both."""
     UNDECIDED = "undecided"
@@ -89,7 +89,7 @@ def plain(cause: Cause, reason: str, code: str) -> Decision:
 
 
 def refused(cause: Cause, reason: str) -> Decision:
-    """Nobody computes the node."""
+    """Refuse the node."""
     return Decision(Verdict.REFUSED, cause, reason)
 
 

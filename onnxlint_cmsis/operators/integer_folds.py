@@ -1,7 +1,7 @@
 """Integers that operators make of known integers, as shape arithmetic needs them.
 
 A fold takes the attributes of a node and its operands: arrays of Python integers, None for an element that is not
-known, or None in place of an operand that is left out. What it raises means that the result is not known.
+known, or None in place of an operand that is left out. An exception means that the result is unknown.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ REQUANT_SHIFT = Operator("RequantShift", broadcast, Elements.REQUANTIZED, Risk.N
 Source: quantlib (pulp-platform), `RequantShift.forward` and `symbolic` of the PACT operators.
 """
 
-NO_DEFINITION = NotFollowed("no published definition says what it computes of which channel")
+NO_DEFINITION = NotFollowed("no published definition says which channels it mixes")
 
 
 def _declined(name: str) -> Operator:

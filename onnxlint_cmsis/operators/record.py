@@ -1,4 +1,4 @@
-"""What a record holds: everything that the rooms to the right ask about one ONNX operator."""
+"""The record of one ONNX operator: all facts that other rooms ask of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Operator:
     name: str
     """Operator type."""
     axes: TieRule | NotFollowed
-    """Which axes it ties, which it locks and why."""
+    """Ties and locks of its axes, with the reasons."""
     elements: Elements
     """What the elements of its first output are."""
     risk: Risk
@@ -53,7 +53,7 @@ class Operator:
     bounds: tuple[float, float] | None = None
     """Least and largest number of the result, whatever the inputs hold; None where there are none."""
     values: ValueRule | NotFollowed = OPAQUE
-    """What the first output holds, from what the inputs hold: of the lanes there are as of those that are added."""
+    """Transfer function: values of the first output from values of the inputs, for present and new lanes."""
     movement: Movement | None = None
     """How the elements of each output lie in the first input, where they are nothing but that; values follow."""
     demand: DemandRule | NotFollowed = READS_ALL
@@ -63,7 +63,7 @@ class Operator:
     of: Operator | None = None
     """Operator that this one stands for, where it is an alias."""
     epilogue: str = ""
-    """What an alias does behind the operator that it stands for."""
+    """Computation that an alias appends to the operator that it stands for."""
 
     @property
     def known(self) -> bool:

@@ -1,4 +1,4 @@
-"""The plan for one model that its user agrees to: a class that answers no finding which a fix may act on stays."""
+"""The plan within the user's settings: a class changes only for a finding that a fix may act on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNASKED = "its findings are accepted, ignored or not fixable"
 
 
 class PlanLimits(NamedTuple):
-    """What may not change, and what the user says about findings."""
+    """Classes that may not change, and the user's settings for findings."""
 
     refused: Mapping[int, str] = {}
     """Classes that must stay as they are, with the reason; by class id."""
@@ -54,7 +54,7 @@ def agreed_plan(
 
 
 def _unasked(found: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
-    """Whether a class may not get its new size. Adds the finding that it has and keeps."""
+    """Whether a class lacks a finding to act on. Adds the finding that it keeps."""
     graph, finding = found.view.graph, change_finding(found, group)
     if limits.accepted(graph, finding):
         accepted.append(finding)

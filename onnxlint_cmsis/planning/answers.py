@@ -1,4 +1,4 @@
-"""Which findings on layers a class's new size answers: errors and wrong results, and missed kernels under `route`."""
+"""Layer findings that a class's new size resolves: errors, wrong results and, under `route`, missed kernels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.planning.channel_axes import Site
     from onnxlint_cmsis.planning.plan_model import ModelPlan
     from onnxlint_cmsis.planning.planning_input import PlanningInput
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
-    """Findings of the model as it is that stay while all other classes change, and go with this one.
+    """Findings that only this class's new size resolves.
 
     Only those that the policy acts on; one for each target.
     """
@@ -37,10 +39,15 @@ def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) ->
     """Findings on errors and wrong results of the layers along a class, one for each target."""
     for site in view.sites:
         if group.id in site.leaves:
-            for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
-                subject = layer_subject(view.model, site.layer, target, price.route)
-                for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
-                    yield from check.findings(subject)
+            yield from layer_hazards(view.model, prices, site.layer)
+
+
+def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:
+    """Findings on errors and wrong results of one layer, one for each target."""
+    for target, price in zip(prices.targets, prices.of(layer.call), strict=True):
+        subject = layer_subject(model, layer, target, price.route)
+        for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
+            yield from check.findings(subject)
 
 
 def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
@@ -59,5 +66,5 @@ def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Fi
 
 
 def _there(check: LintCheck, finding: Finding, route: Route) -> bool:
-    """Whether a finding holds for another route of its layer."""
+    """Whether a finding also holds for another route of its layer."""
     return isinstance(check.run, HazardCheck | RoutingCheck) and check.run.there(finding, route)

@@ -25,7 +25,7 @@ class MeasureTable(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The best candidate of an eliminated variable for each choice of the variables it met."""
+    """The best candidate of an eliminated variable for each choice of its neighbours."""
 
     variable: int
     scope: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The axes that give a layer its channel counts, and its call at other sizes of their classes."""
+"""The axes of a layer's channels, and the layer's call at other sizes of their classes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Site(NamedTuple):
         return None if inputs is None or outputs is None else (inputs * self.factor, outputs)
 
     def grid(self, scope: Sequence[int], candidates: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers] | None:
-        """Input and output channels for every choice of candidates of the leaves in `scope`, the last one's fastest."""
+        """Input and output channels for every choice of candidates in `scope`; the last leaf varies fastest."""
         axes = np.ix_(*(np.array(sizes, dtype=np.int64) for sizes in candidates))
         found = self.channels(cast("Mapping[int, int]", dict(zip(scope, axes, strict=True))))
         if found is None:

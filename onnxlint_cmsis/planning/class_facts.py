@@ -1,4 +1,4 @@
-"""What the rules on sizes are told: the classes that a policy would change, and LOCKED ones with dead channels."""
+"""Facts for the rules on sizes: classes that a policy would change, and LOCKED ones with dead channels."""
 
 from __future__ import annotations
 
@@ -20,12 +20,23 @@ from onnxlint_cmsis.types import Finding, Freedom, Target
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:
-    """One finding for each class that would change, and one for each LOCKED class with dead channels."""
+    """One finding for each class that would change, and one for each LOCKED class with dead channels.
+
+    Classes that grow to step around a hazard are left to the findings on that (see `repair_prices`).
+    """
     for group in plan.view.dimensions.classes:
         if group.id in plan.decision.sizes:
-            yield change_finding(plan, group)
+            fact = _change(plan, group)
+            if not (fact.grows and fact.repaired):
+                yield from _findings(fact)
         elif group.freedom is Freedom.LOCKED and _dead(plan, group) != (0, 0) and group.deciders:
             yield from _findings(_fact(plan, group, group.size))
+
+
+def repair_prices(plan: ModelPlan) -> tuple[ClassFact, ...]:
+    """The classes that grow to step around a hazard."""
+    groups = (group for group in plan.view.dimensions.classes if group.id in plan.decision.sizes)
+    return tuple(fact for group in groups if (fact := _change(plan, group)).grows and fact.repaired)
 
 
 def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
@@ -35,7 +46,7 @@ def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
 
 
 def asks(plan: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
-    """Whether the policy asks for a size for the sake of its own finding, not of a hazard or a missed kernel alone."""
+    """Whether the policy asks for the size itself, not only for a hazard's or a missed kernel's sake."""
     policy, decision, action = POLICIES[plan.options.policy], plan.decision, rule(finding.code).action
     if action is None or policy.name not in action.policies:
         return False
@@ -47,7 +58,7 @@ def _findings(fact: ClassFact) -> Iterator[Finding]:
 
 
 def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
-    """A class that would change, with what the model would measure if all other classes changed but this one."""
+    """A class that would change, with the model's measures if only the other classes changed."""
     decision = plan.decision
     without = decision.without(group.id)
     pairs = zip(without.instructions, decision.after.instructions, strict=True)
@@ -80,10 +91,10 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
     return (len(lanes.constants), len(lanes.unread)) if lanes else (0, 0)
 
 
-def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[str, ...]:
-    """`conv-1xn-wrong-values of 'row'`: what the model has now and only this new size takes away."""
+def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], ...]:
+    """Hazard and node of what the model has now and only this new size takes away."""
     found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
-    return tuple(dict.fromkeys(f"{one.properties['hazard']} of '{one.location.node}'" for one in found))
+    return tuple(dict.fromkeys((str(one.properties["hazard"]), one.location.node) for one in found))
 
 
 def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:

@@ -25,7 +25,7 @@ def descend(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int
 
 
 def _pairs(problem: SizeProblem, levels: Sequence[Level]) -> Iterator[tuple[int, ...]]:
-    """Pairs in one factor that the objective counts before its last level, which only parts equals."""
+    """Pairs of variables in one factor that counts before the objective's last level, which breaks ties."""
     present = problem.present
     counted = [
         factor

@@ -72,7 +72,7 @@ def movable_classes(view: PlanningInput, refused: Mapping[int, str]) -> dict[int
 def _spent(
     view: PlanningInput, index: MeasureIndex, movable: Mapping[int, DimensionClass], live: Mapping[int, int]
 ) -> int:
-    """Bytes that the constants have more than with live lanes alone, so that what an earlier fix added counts again.
+    """Bytes of the constants beyond live lanes alone, so that bytes of an earlier fix count again.
 
     Of all classes that may change, also of those that have no other size to take.
     """
@@ -94,7 +94,7 @@ class _Choice:
         self._levels = policy.objective(index)
 
     def decision(self, spent: int) -> SizeDecision:
-        """The sizes of all parts; what they add and `spent` is at most the budget."""
+        """The sizes of all parts, within the budget less `spent`."""
         budget = self._options.budget
         growth = None if budget is None else max(0, budget - spent)
         parts = components(self._problem)

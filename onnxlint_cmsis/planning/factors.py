@@ -49,7 +49,7 @@ def factors_of(
 
 
 def misses_in(view: PlanningInput, prices: Prices) -> Misses:
-    """Count the routing checks that a layer would satisfy with other channel counts, or satisfies now, and misses.
+    """Count the satisfiable routing checks of a layer that these channel counts miss.
 
     Checks on whose finding a fix may not act count only where they are satisfied now.
     """
@@ -70,7 +70,7 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
 
 
 def _wanted(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
-    """Tell whether the check's kernels run now, or would with other channel counts and do other work."""
+    """Whether the check's kernels run now, or would run with other channel counts."""
     if not routing.concerns(subject.layer.call):
         return False  # leaving arm_convolve_s8 is a loss to a transpose convolution, not to a convolution
     if routing.satisfied(subject.route):
@@ -112,12 +112,12 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
 
 
 def _all(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, None]:
-    """The channel counts as they are, where none comes twice."""
+    """The channel counts unchanged, where none is repeated."""
     return inputs, outputs, None
 
 
 def _different(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
-    """Each pair of channel counts once, and the place of all of them among these."""
+    """Each pair of channel counts once, and the index of every count among them."""
     step = int(outputs.max()) + 1
     pairs, which = np.unique(inputs * step + outputs, return_inverse=True)
     return pairs // step, pairs % step, which

@@ -29,7 +29,7 @@ class LockedGain(NamedTuple):
 
 
 def locked_gains(view: PlanningInput, prices: Prices) -> list[LockedGain]:
-    """Every LOCKED class, the one that could gain most first; among equals in the order of the layers."""
+    """Every LOCKED class by falling gain; equals in the order of the layers."""
     groups = [group for group in view.dimensions.classes if group.freedom is Freedom.LOCKED]
     sites: dict[int, list[Site]] = {group.id: [] for group in groups}
     for site in view.sites:

@@ -74,7 +74,7 @@ class MeasureIndex(NamedTuple):
 
     @property
     def unpriced(self) -> int:
-        """Place of what has unknown cost."""
+        """Place of the lanes of unknown cost."""
         return 3 * self.targets
 
     @property

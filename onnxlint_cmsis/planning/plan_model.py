@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ModelPlan(NamedTuple):
-    """What planning found out about one model on some targets."""
+    """The plan of one model on some targets."""
 
     view: PlanningInput
     """Layers and classes."""
@@ -53,7 +53,7 @@ def plan_model(
 
 
 def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
-    """Number of lanes that must stay, of each class that has others."""
+    """Number of live lanes of each class that has removable ones."""
     if lanes is None:
         return {}
     found = {}
@@ -65,7 +65,7 @@ def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
 
 
 def kept_lanes(lanes: Lanes | None, leaf: int, have: int, want: int, options: FixOptions) -> tuple[int | None, ...]:
-    """Old lane that each of `want` new lanes holds: all that must stay, then the first others, then new ones."""
+    """Old lane of each of `want` new lanes: live lanes first, then others, then None for new ones."""
     if want >= have or lanes is None:
         return (*range(have), *[None] * (want - have))
     group = lanes.classes[leaf]

@@ -1,4 +1,4 @@
-"""What the user asks of a fix, as planning needs it."""
+"""The user's options of a fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model as planning sees it: the channel axes of its layers, and the classes whose growth has unknown cost."""
+"""Input of planning: the channel axes of its layers, and the classes whose growth has unknown cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.types import Finding
 
 Fixable = Callable[[Finding], bool]
-"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and nobody has accepted it."""
+"""Whether a fix may act on a finding: its rule runs on the file and is fixable, and no suppression accepts it."""
 
 FREE_WITH_CONSTANT = (ADD, DIV, MAX, MIN, MUL, SUB)
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
@@ -56,7 +56,7 @@ class PlanningInput(NamedTuple):
 
 
 def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> PlanningInput:
-    """What planning sees of a model."""
+    """Planning's input from a model."""
     found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)

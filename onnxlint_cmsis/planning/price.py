@@ -66,7 +66,7 @@ class Column(NamedTuple):
     """Where they are known."""
 
     def of_routes(self, value: Callable[[Route], int]) -> Numbers:
-        """What follows from the route, for each of the channel counts."""
+        """Hazards and cost of the routes, for each of the channel counts."""
         return np.array([value(one) for one in self.routes], dtype=np.int64)[self.which]
 
 
@@ -102,7 +102,7 @@ class Prices:
         return found._replace(known=found.known & _countable(calls))
 
     def columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
-        """Prices on each target of a layer with many channel counts, one array of each; far quicker than one by one.
+        """Prices on each target of a layer at many channel counts, as arrays for speed.
 
         Layers that are the same but for their names share them.
         """
@@ -158,7 +158,7 @@ def _countable(calls: KernelCall) -> bool:
 
 
 def _same_work(routes: tuple[Route, ...]) -> list[list[int]]:
-    """Places of the routes that run the same functions, whatever is known against them."""
+    """Places of the routes that run the same functions, hazards aside."""
     found: dict[object, list[int]] = {}
     for place, one in enumerate(routes):
         way = one.kernel, one.chain, one.effective, one.status, one.undecided

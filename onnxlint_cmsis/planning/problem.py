@@ -27,7 +27,7 @@ KEPT_CELLS = 2**16
 
 
 class Factor:
-    """One thing whose measures depend on the sizes of a few variables: a layer, a stored tensor, a class."""
+    """A layer, stored tensor or class with measures that depend on a few variables."""
 
     def __init__(self, domains: Mapping[int, Sequence[int]], tabulate: Tabulate) -> None:
         """`domains` has the variables and the sizes to keep in the table."""
@@ -64,7 +64,7 @@ class Factor:
 
 
 class SizeProblem(NamedTuple):
-    """Variables and factors; what is sought is one candidate for each variable."""
+    """Variables and factors; a solution picks one candidate for each variable."""
 
     domains: dict[int, tuple[int, ...]]
     """Variable to its candidates; the first is the present size."""
@@ -100,7 +100,7 @@ def scores(levels: Sequence[Level], measures: Measures) -> tuple[int, ...]:
 
 
 def components(problem: SizeProblem) -> list[SizeProblem]:
-    """Parts of a problem that have no variable in common; a factor of no variable is in none."""
+    """Independent parts of a problem, by shared variables; factors without variables are left out."""
     leader = {variable: variable for variable in problem.domains}
 
     def lead(variable: int) -> int:

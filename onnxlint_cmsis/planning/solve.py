@@ -13,7 +13,7 @@ ATTEMPTS = 12
 
 
 def solve(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:
-    """Sizes with the least levels, in order, none of whose totals is above its ceiling.
+    """Sizes with the lexicographically least levels and no total above its ceiling.
 
     `ceilings` bounds totals by the number of the measure; the present sizes must keep them. Where tables can be made
     and the minimum keeps the ceilings, it is the exact minimum, and the first candidates among equals. Elsewhere it

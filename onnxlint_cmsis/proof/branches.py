@@ -1,4 +1,4 @@
-"""Whether inputs reach the parts of a model that a change touches: branches of If run only under their condition."""
+"""Whether inputs reach the changed parts of a model: a branch of If runs only under its condition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class UnreachedError(Exception):
-    """A change is where no input can be seen to lead; the text names the node."""
+    """A change lies where inputs may not lead; the text names the node."""
 
 
 def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
@@ -68,7 +68,7 @@ def unreached(
 
 
 def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodeProto]]:
-    """Nodes with subgraphs, and those of the other graph that make the same tensor."""
+    """Nodes with subgraphs, paired over the two graphs by the tensor they make."""
     others = {node.output[0]: node for node in new.node if node.output}
     for node in old.node:
         if subgraphs(node) and node.output[0] in others:

@@ -1,4 +1,4 @@
-"""Constants of the lane analysis held against what ONNX Runtime computes."""
+"""Check of the lane analysis's constants against ONNX Runtime."""
 
 from __future__ import annotations
 

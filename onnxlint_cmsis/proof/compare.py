@@ -28,7 +28,7 @@ class Spread:
     """One value of two models over many inputs: how far apart, and over which range."""
 
     def __init__(self, *, unit: bool = False) -> None:
-        """`unit` for a range of 0 to 1 whatever is seen of it."""
+        """`unit` fixes the range to 0 to 1."""
         self.largest = 0.0
         self._low, self._high = 0.0, 1.0 if unit else 0.0
         self._floats = True
@@ -41,7 +41,7 @@ class Spread:
 
     @property
     def inexcusable(self) -> bool:
-        """Whether it differs whatever its range is: integers, NaN on one side, another shape."""
+        """Whether it differs regardless of its range: integers, NaN on one side, another shape."""
         return self.largest > 0 and (not self._floats or self.largest == float("inf"))
 
     def add(self, old: Any, new: Any) -> None:
@@ -59,7 +59,7 @@ class Spread:
                 self._floats = False
 
     def fault(self, tolerance: float, steps: int = 0) -> str:
-        """What is wrong, as the rest of a sentence; empty where floats and integers are as close as allowed."""
+        """The fault, as the rest of a sentence; empty within the tolerance."""
         if self.largest > steps and not self._floats:
             allowed = f"allowed is {steps}" if steps else "it has to be the same bit for bit"
             return f"differs by {self.largest:g}; {allowed}"
@@ -103,7 +103,7 @@ class OutputComparison:
         return next((name for (name, _), spread in pairs if spread.fault(TOLERANCE)), "")
 
     def reason(self) -> str:
-        """What is wrong with that output; empty where nothing is."""
+        """Fault of that output; empty for none."""
         pairs = zip(self._outputs, self._spreads, strict=True)
         return next((f"output `{name}` {fault}" for (name, _), one in pairs if (fault := one.fault(TOLERANCE))), "")
 

@@ -1,4 +1,4 @@
-"""Which elements of the values inside a model and its fixed form hold the same: what a chain of plans did to each."""
+"""Map of equal elements between a model's inner values and its fixed form's, through a chain of plans."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""
 Mask = npt.NDArray[np.bool_]
 QUANTIZING = (Elements.MEASURED, Elements.QUANTIZED)
-"""What operators make that turn real numbers into integers."""
+"""Elements of operators that turn real numbers into integers."""
 
 
 class Held(NamedTuple):
-    """What two models hold in common of one tensor."""
+    """Elements of one tensor that two models have in common."""
 
     orders: tuple[Order | None, ...] = ()
     """One for each axis, None where it stays as it is; empty where all do, whatever the rank."""
@@ -52,7 +52,7 @@ ElementMap = Mapping[str, Held]
 
 
 def element_map(graph: Graph, steps: Sequence[PlanStep]) -> dict[str, Held]:
-    """The tensors inside a model that hold the same after all plans; `graph` is the model before the first one.
+    """Inner tensors that all plans preserve; `graph` is the model before the first plan.
 
     In a model that quantizes only integers: floats between them are nothing that a fused kernel ever computes. Left
     out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes; numbers of
@@ -68,7 +68,7 @@ def element_map(graph: Graph, steps: Sequence[PlanStep]) -> dict[str, Held]:
 
 
 def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
-    """The elements that both have and that count, in the order of the second; None where shapes do not fit."""
+    """Common elements that count, in the order of the second; None where shapes do not fit."""
     read = held.read
     for axis, order in enumerate(held.orders):
         if order is None:
@@ -88,7 +88,7 @@ def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
 
 
 def _computed(graph: Graph) -> Iterator[str]:
-    """Tensors of the main graph that run-time inputs decide by more than their shapes, but for its outputs."""
+    """Tensors of the main graph that depend on the values of run-time inputs, without its outputs."""
     known = derived_values(graph, sizes=True).union(graph.constants, graph.outputs, ("",))
     integers = any(operator_of(node).elements in QUANTIZING for node in graph.nodes)
     for node in graph.nodes:
@@ -108,7 +108,7 @@ def _shifted(graph: Graph, plan: Plan) -> set[str]:
 
 
 def _after(step: PlanStep, name: str, held: Held) -> Held | None:
-    """What is held in common after one more plan; None where that is nothing or not known."""
+    """Common elements after one more plan; None where there are none or they are unknown."""
     plan = step.plan
     if plan.read is not None and name not in plan.read:
         return None
@@ -140,5 +140,5 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def _taken(read: Mask | None, axis: int, places: Sequence[int]) -> Mask | None:
-    """A mask with other indices along an axis, where it differs along that at all."""
+    """A mask with other indices along an axis where it varies."""
     return np.take(read, places, axis) if read is not None and read.shape[axis:] and read.shape[axis] > 1 else read

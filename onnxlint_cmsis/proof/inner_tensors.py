@@ -1,4 +1,4 @@
-"""Values inside two models held against each other, where their outputs alone would show little.
+"""Comparison of inner values of two models, where the outputs alone would show little.
 
 Behind a Sigmoid that is far from its middle, an ArgMax or a comparison, an output stays the same while a channel is
 lost; the sums before it do not.
@@ -28,7 +28,7 @@ TOGETHER = 64
 
 
 class Inner(NamedTuple):
-    """What came of it."""
+    """Result of the comparison."""
 
     reason: str
     """The first tensor that differs, as a clause; empty where none does."""
@@ -50,7 +50,7 @@ class InnerTensors:
             self._sessions = [RuntimeSession(with_outputs(model, self.names), level) for model in (old, new)]
 
     def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
-        """Hold the tensors of both models against each other. Raises RuntimeRefusalError.
+        """Compare the tensors of both models. Raises RuntimeRefusalError.
 
         Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round
         what lies between two integers the other way.
@@ -70,7 +70,7 @@ class InnerTensors:
         return spreads
 
     def _values(self, feed: Feed, names: Sequence[str]) -> Iterator[tuple[str, Array, Array]]:
-        """What both models have of each tensor."""
+        """Values of each tensor in both models."""
         old, new = (session.run(feed, names) for session in self._sessions)
         for name, one, other in zip(names, old, new, strict=True):
             pair = aligned(one, other, self._same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None

@@ -1,4 +1,4 @@
-"""What a model takes: types, sizes with their symbols, the range it quantizes, numbers it compares with."""
+"""Inputs of a model: types, sizes with symbols, quantized ranges, compared numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class UnfedError(Exception):
 
 
 def model_inputs(model: ModelProto, input_shapes: InputShapes) -> list[Input]:
-    """Inputs without the constants listed among them. Raises UnfedError for what is not a tensor of numbers."""
+    """Inputs without the constants listed among them. Raises UnfedError for other inputs than tensors of numbers."""
     constants = dict(_constants(model))
     listed = constants.keys() | {sparse.values.name for sparse in model.graph.sparse_initializer}
     values = [value for value in model.graph.input if value.name not in listed]
@@ -52,7 +52,7 @@ def model_inputs(model: ModelProto, input_shapes: InputShapes) -> list[Input]:
 
 
 def _symbols(values: list[ValueInfoProto], input_shapes: InputShapes) -> dict[tuple[str, int], int | str]:
-    """Size or symbol of every axis of every input; a symbol that the user gave a size has it everywhere."""
+    """Size or symbol of every axis of every input, with the user's sizes for symbols."""
     found: dict[tuple[str, int], int | str] = {}
     bound: dict[int | str, int] = {}
     for value in values:

@@ -1,4 +1,4 @@
-"""Levels of ONNX Runtime at which running two models says something about them.
+"""Optimisation levels of ONNX Runtime at which two models are comparable.
 
 The default level decides: there, Q/DQ around a layer become an integer kernel, and integers have to agree bit for bit.
 With optimisation off they have to as well, unless the model quantizes what it computed in float: a sum of floats taken
@@ -31,7 +31,7 @@ def levels(model: ModelProto) -> list[Optimization]:
 
 
 def quantizes_floats(model: ModelProto) -> bool:
-    """Whether the model makes integers of what it computes in float."""
+    """Whether the model quantizes computed floats."""
     return any(operator_of_proto(node).elements in QUANTIZING for node in all_nodes(model))
 
 

@@ -22,7 +22,7 @@ class Optimization(str, Enum):
     NONE = "ORT_DISABLE_ALL"
     """Every node as the file says; a layer between DequantizeLinear and QuantizeLinear computes in float."""
     SHIPPED = "ORT_ENABLE_ALL as it is shipped"
-    """What runs unless someone asks for less: with the optimisers that compute something else than the file says."""
+    """Options of the default run, with all optimisers, also those that compute something else than the file says."""
 
 
 LOSSY = ["WeightBiasQuantization"]

@@ -1,4 +1,4 @@
-"""Proofs that models may take one model's place; what that one computes is worked out once."""
+"""Proofs that models may take one model's place; that model runs once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INPUTS = 16
 
 
 class Spot(NamedTuple):
-    """How to see that two models part."""
+    """How to show that two models differ."""
 
     level: Optimization
     """Level to run them at."""
@@ -48,7 +48,7 @@ class ProofOutcome(NamedTuple):
     proof: Proof
     """What came of comparing two models."""
     spot: Spot | None = None
-    """Where they part; None where they do not, or where that is not a matter of what they compute."""
+    """First difference; None where there is none, or where it lies in something else than their values."""
 
 
 class Prover:
@@ -103,7 +103,7 @@ class Prover:
         return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
 
     def _outputs(self, runner: Runner, new: bytes, count: int) -> ProofOutcome:
-        """Outputs of both models on the same inputs, at every level that says something."""
+        """Outputs of both models on the same inputs, at every comparable level."""
         tried = 0
         differences: tuple[Difference, ...] = ()
         for level in levels(self._model):
@@ -135,7 +135,7 @@ class Prover:
             return ""
 
     def _inside(self, runner: Runner, new: ModelProto, same: ElementMap, proof: Proof) -> ProofOutcome:
-        """The proof with what is inside the models; fused kernels are kept where floats are quantized."""
+        """The proof with the models' inner values; fused kernels are kept where floats are quantized."""
         quantizes = quantizes_floats(self._model)
         level = Optimization.DEFAULT if quantizes else Optimization.NONE
         spot = Spot(level, tuple(map(runner.feed, INNER)), int(quantizes))
@@ -150,7 +150,7 @@ class Prover:
 
 
 def _unreached(runner: Runner, new: ModelProto, count: int, known: Collection[IfBranch]) -> Proof | None:
-    """What of the change no input reaches; None where all is reached."""
+    """Part of the change that no input reaches; None where all is reached."""
     try:
         changed = changed_branches(runner.model.graph, new.graph)
         found = unreached(runner.model, {*changed, *known}, runner.feeds(count))

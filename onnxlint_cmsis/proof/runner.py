@@ -1,4 +1,4 @@
-"""The model that others are compared with: inputs that it runs on, and what it computes, worked out once."""
+"""The reference model: its inputs and outputs, computed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBE = 4
 MORE_SETTINGS = 2
 """Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
 KEPT_BYTES = 64 << 20
-"""Bytes of inputs and outputs that are kept for further proofs; what is beyond is worked out again."""
+"""Bytes of inputs and outputs that are kept for further proofs; beyond it the model runs again."""
 
 
 class Compared(NamedTuple):
@@ -70,7 +70,7 @@ class Runner:
         return (self.feed(number, setting) for number, setting in self._places(count))
 
     def changes(self) -> bool:
-        """Whether outputs are others when the model is run again, as operators with random numbers make them."""
+        """Whether a second run gives other outputs, as operators with random numbers do."""
         values = self.feed(PROBE)
         found = OutputComparison(self.session(self.level).outputs, frozenset())
         found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
@@ -124,7 +124,7 @@ class Runner:
         return made
 
     def _that_run(self) -> list[Setting]:
-        """Settings with which the model runs; raises what it said to the first where there is none."""
+        """Settings with which the model runs; where there are none, raises the error of the first."""
         found: list[Setting] = []
         refusals: list[RuntimeRefusalError] = []
         for setting in settings(self._inputs):

@@ -1,4 +1,4 @@
-"""What can be said of a changed model without running it: checker, shape inference, interface."""
+"""Checks of a changed model without running it: checker, shape inference, interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def static_reason(old: bytes, new: bytes) -> str:
-    """Why the new model may not take the old one's place, empty where nothing speaks against it."""
+    """Why the new model may not replace the old one; empty where it may."""
     from onnx import ModelProto
 
     rejected = checker_problem(new)
@@ -29,7 +29,7 @@ def static_reason(old: bytes, new: bytes) -> str:
 
 
 def _inferred(model: bytes) -> list[bytes] | str:
-    """Outputs as shape inference sees them, or what it says against the model."""
+    """Inferred outputs, or the error of shape inference."""
     from onnx import shape_inference
 
     try:
@@ -40,7 +40,7 @@ def _inferred(model: bytes) -> list[bytes] | str:
 
 
 def _frame(model: ModelProto) -> bytes:
-    """All that stands around the nodes and constants."""
+    """The model without its nodes and constants."""
     frame = type(model)()
     frame.CopyFrom(model)
     graph = frame.graph

@@ -1,4 +1,4 @@
-"""Subgraphs that a class lies in: what is in a loop cannot be proven, what is in a branch only if an input leads in."""
+"""Subgraphs that a class lies in: a loop cannot be proven, a branch only if an input leads into it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Holder(NamedTuple):
     """A subgraph by the node that has it."""
 
     node: Node
-    """If, Loop, Scan, or an operator that nobody knows."""
+    """If, Loop, Scan, or an unknown operator."""
     attribute: str
     """`then_branch`, `else_branch`, `body`."""
 
 
 def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
-    """Classes that reach into subgraphs of which no input shows that they run, with the reason; by class id."""
+    """Classes that reach into subgraphs that no input is shown to run, with the reason; by class id."""
     holders = holders_of(graph)
     found = {}
     for group in dimensions.classes if holders else ():
@@ -73,7 +73,7 @@ def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
 
 
 def _reason(chain: tuple[Holder, ...]) -> str:
-    """Why what is inside these subgraphs cannot be proven; empty where it can."""
+    """Why these subgraphs cannot be proven; empty where they can."""
     for node, attribute in chain:
         if operator_of(node) is not IF:
             return f"a change in the {attribute} of {node.label} cannot be proven: whether that is run is not known"

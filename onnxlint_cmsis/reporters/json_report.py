@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
-from onnxlint_cmsis.reporters.fields import finding_fields, location_fields, resize_fields
+from onnxlint_cmsis.reporters.fields import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
 from onnxlint_cmsis.results.fingerprint import fingerprints
@@ -71,6 +71,7 @@ def _others(finding: Finding, path: str) -> list[dict[str, object]]:
         {
             "message": each.message,
             "resize": resize_fields(each.resize) if each.resize else None,
+            "properties": {name: finite(value) for name, value in each.properties.items()},
             "location": location_fields(each, path),
             "fingerprint": print_,
         }

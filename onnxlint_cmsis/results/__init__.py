@@ -1,1 +1,1 @@
-"""What came of linting, fixing and proving, as plain data that every reporter shows."""
+"""Results of linting, fixing and proving, as plain data for every reporter."""

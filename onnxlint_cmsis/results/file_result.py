@@ -1,4 +1,4 @@
-"""What linting and fixing say of one file: one record, from the engine to the reporters."""
+"""Result of linting and fixing one file, from the engine to the reporters."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _DIGITS = 32
 
 
 def identity(finding: Finding) -> str:
-    """Hash of the rule and of what in the model it is about: subgraph, node, tensor, resized variable.
+    """Hash of the rule and its subject: subgraph, node, tensor, resized variable.
 
     Of findings that are reported as one: hash of the rule and of their cause.
     """
@@ -26,7 +26,7 @@ def _place(finding: Finding) -> tuple[str, ...]:
 
 
 def _group(finding: Finding) -> tuple[str, ...]:
-    """A group is the same as long as its cause is, whichever places come and go."""
+    """Identity of a group: its cause, not its places."""
     return (finding.code, "group", finding.cause)
 
 

@@ -1,4 +1,4 @@
-"""What came of fixing one model, as plain data for every reporter."""
+"""Result of fixing one model, as plain data for every reporter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ClassChange(NamedTuple):
     constants: int
     """Lanes before that always held one value."""
     unread: int
-    """Lanes before that nobody read."""
+    """Lanes before that no layer read."""
 
     @property
     def what(self) -> str:
@@ -81,6 +81,34 @@ class Repair(NamedTuple):
     """What happened, as a sentence."""
 
 
+class Rewrite(NamedTuple):
+    """A layer that was rewritten to step around known hazards."""
+
+    layer: str
+    """Node before."""
+    repair: str
+    """Name of the repair."""
+    what: str
+    """What was done, as a clause whose subject is the layer."""
+    hazards: tuple[str, ...]
+    """Names of the hazards that it answers."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; null where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
+
+
+class SkippedRewrite(NamedTuple):
+    """A layer that meets a known hazard and that a repair was not done to."""
+
+    layer: str
+    """Node."""
+    repair: str
+    """Name of the repair."""
+    reason: str
+    """Why not, as a clause."""
+
+
 class TargetTotal(NamedTuple):
     """The whole model on one target."""
 
@@ -104,7 +132,7 @@ class TargetTotal(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """A LOCKED class and what it could gain if it were not."""
+    """A LOCKED class and its gain if it were free."""
 
     size: int
     """Lanes."""
@@ -141,7 +169,7 @@ class Numbers(NamedTuple):
 
 
 class FixResult(NamedTuple):
-    """What was done, or would be done, to one model."""
+    """Changes made or proposed to one model."""
 
     policy: str
     """Value of `fix-policy`."""
@@ -163,6 +191,10 @@ class FixResult(NamedTuple):
     """The whole model on each target."""
     repairs: tuple[Repair, ...] = ()
     """Hazards that go away."""
+    rewrites: tuple[Rewrite, ...] = ()
+    """Layers that are rewritten."""
+    unrewritten: tuple[SkippedRewrite, ...] = ()
+    """Layers that a repair would rewrite but for the reason each has."""
     locked: tuple[Locked, ...] = ()
     """LOCKED classes of interest, largest possible gain first."""
     left: tuple[SkippedClass, ...] = ()

@@ -1,4 +1,4 @@
-"""What came of comparing two models, as plain data."""
+"""Result of comparing two models, as plain data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class IfBranch(NamedTuple):
-    """A branch of an If of the main graph that two models do not have in common."""
+    """A branch of an If in the main graph that differs between two models."""
 
     node: str
     """Name of the node, or of what it makes."""
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What came of comparing two models."""
+    """Result of comparing two models."""
 
     equal: bool
     """Whether the second may take the first one's place."""

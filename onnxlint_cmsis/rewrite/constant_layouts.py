@@ -1,4 +1,4 @@
-"""What each stored constant becomes, use by use: pure planning, without a look at the weights."""
+"""New layout of each stored constant, use by use; the weights are not read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Places = tuple[int | None, ...]
 
 
 class Rearrangement(NamedTuple):
-    """How a stored constant changes for one use; uses of equal layout can share the result."""
+    """Change of a stored constant for one use; uses of equal layout share the result."""
 
     places: tuple[Places | None, ...] = ()
     """For each axis where its elements come from, None where all stay; empty where no axis changes."""
@@ -81,7 +81,7 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
 
 
 def check_plan(uses: Uses, plan: Plan) -> None:
-    """Raise NotAppliedError unless every class may change and keeps some of its own lanes, each once."""
+    """Raise NotAppliedError unless every class may change and keeps at least one lane, each at most once."""
     for leaf, lanes in plan.kept.items():
         found = uses.dimensions.class_with_id(leaf)
         if found is None:
@@ -168,7 +168,7 @@ def _add_increments(uses: Uses, reader: int, found: Rearrangements) -> None:
 
 
 def _bias_use(uses: Uses, slot: BiasSlot) -> Use:
-    """The use that reads the stored constant: the slot's own, or that of the DequantizeLinear before it."""
+    """The use that reads the stored constant: the slot's, or that of the DequantizeLinear before it."""
     key = uses.graph.nodes[slot.node].inputs[slot.position]
     if key == slot.tensor:
         return slot.node, slot.position

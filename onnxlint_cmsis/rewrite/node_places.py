@@ -49,7 +49,7 @@ class GraphScope:
                     self.homes[node.output[0]] = home
 
     def home(self, name: str) -> Home | None:
-        """Where a name that is visible here is stored; None where it is sparse or not stored."""
+        """Home of a visible name; None where it is sparse or not stored."""
         scope: GraphScope | None = self
         while scope is not None:
             if name in scope.homes:

@@ -71,7 +71,7 @@ def _insert_copier(model: ModelProto, pad: InputPad) -> str:
 
 
 def _unused(model: ModelProto, like: str) -> str:
-    """A name that nothing in the model has."""
+    """A name that is unused in the model."""
     names = {name for name in all_names(model) if isinstance(name, str)}
     return next(name for number in count(1) if (name := like if number == 1 else f"{like}_{number}") not in names)
 
@@ -114,6 +114,6 @@ def _drop(model: ModelProto, copier: str) -> None:
 
 
 def _forget(model: ModelProto, tensor: str) -> None:
-    """Take out what the model states of a tensor's shape."""
+    """Remove the stated shape of a tensor."""
     for value in [value for value in model.graph.value_info if value.name == tensor]:
         model.graph.value_info.remove(value)

@@ -86,7 +86,7 @@ def _versions(sites: NodePlaces, store: Store, planned: Rearrangements, plan: Pl
 
 
 def _store(sites: NodePlaces, store: Store, version: Version) -> None:
-    """Write a constant in place, or as a copy that its uses read instead."""
+    """Write a constant in place, or as a copy for its uses."""
     home = sites.home(version.uses[0])
     if not version.copied:
         store.write(home, version.codes)

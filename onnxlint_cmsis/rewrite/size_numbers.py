@@ -1,4 +1,4 @@
-"""Numbers in the file that name sizes: where they have to be written, and what."""
+"""Edits of the numbers in the file that name sizes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _origin(uses: Uses, name: SizeName) -> str:
 
 
 def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
-    """The use that the number is read at; all that it is handed on from, if its reader gets it by way of others."""
+    """The use that reads the number, or all uses that hand it on to its reader."""
     if uses.graph.nodes[name.node].inputs[name.position] == key:
         return [(name.node, name.position)]
     _check_readers(uses, key)

@@ -16,7 +16,7 @@ class ConditionRow(NamedTuple):
     """What a runtime does with some operators where a condition holds."""
 
     kind: str
-    """What it is about; the rule of this kind reports it."""
+    """What it is about; the rule of this kind reports it, and empty is nothing to report."""
     verdict: RuntimeVerdict
     """What becomes of the layer."""
     ops: tuple[str, ...]
@@ -33,6 +33,8 @@ class ConditionRow(NamedTuple):
     """Day from which it holds no more; empty for none."""
     level: Level | None = None
     """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
         """Whether the row decides about a layer in a revision."""

@@ -64,13 +64,17 @@ ROWS = (
         "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
     ),
     ConditionRow(
+        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
+        "one value for each channel is handed over", f"{PASS}:27-43",
+    ),
+    ConditionRow(
         "runtime-stops", REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),
     ConditionRow(
         "runtime-per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), _per_channel,
-        "its weights have a scale for each output; dense layers are lowered per tensor, so that it may stay in "
-        "portable float", f"{PASS}:386-425", level=Level.WARNING,
+        "its weights have a scale for each output; dense layers are lowered per tensor",
+        f"{PASS}:386-425", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, ("TRANSPOSE_CONV",), _refines,

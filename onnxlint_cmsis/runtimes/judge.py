@@ -25,13 +25,14 @@ CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
 }
 """Conditions of each runtime."""
 PHRASES = {
-    RuntimeVerdict.REFERENCE: "{title} runs reference code, no CMSIS-NN: {reason}.",
-    RuntimeVerdict.REFUSED: "{title} refuses it: {reason}.",
-    RuntimeVerdict.WRONG: "{title} gives wrong values and reports success: {reason}.",
-    RuntimeVerdict.HALTS: "a build of {title} with checks halts: {reason}.",
-    RuntimeVerdict.UNDECIDED: "{title}: {reason}.",
-    RuntimeVerdict.CMSIS_NN: "{title}: {reason}.",
+    RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "reference code, no CMSIS-NN"),
+    RuntimeVerdict.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
+    RuntimeVerdict.WRONG: ("{title} gives", "{title} may give", "wrong values with a status of success"),
+    RuntimeVerdict.HALTS: ("a build of {title} with checks halts", "a build of {title} with checks may halt", ""),
+    RuntimeVerdict.UNDECIDED: ("{title}", "{title}", ""),
+    RuntimeVerdict.CMSIS_NN: ("{title}", "{title}", ""),
 }
+"""What each verdict says where it is sure, where it is not, and how it goes on."""
 BESIDE = (RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED)
 """Verdicts with which no function of CMSIS-NN is called."""
 
@@ -100,13 +101,13 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
-        if layer.row:
+        if layer.row and layer.row.kind:
             groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
     found = [
         RuntimeRemark(
             row.kind,
             row.verdict,
-            f"{op} {named(_labels(nodes))}: {PHRASES[row.verdict].format(title=runtime.title, reason=reason)}",
+            f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
             _place(graph.path, nodes[0]),
             _labels(nodes),
             level=_level(row, nodes, work),
@@ -116,6 +117,12 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
     return (*found, *([_pads(graph.path, padded)] if padded else []))
+
+
+def _phrase(row: ConditionRow, runtime: Runtime) -> str:
+    """What the runtime does, or may do."""
+    surely, maybe, then = PHRASES[row.verdict]
+    return f"{surely if row.sure else maybe} {then}".strip().format(title=runtime.title)
 
 
 def _labels(nodes: list[Node]) -> tuple[str, ...]:

@@ -52,12 +52,12 @@ def _missing(facts: LayerFacts) -> bool:
 ROWS = (
     ConditionRow(
         "runtime-hybrid", REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), caused(Cause.DYNAMIC_QUANTIZATION),
-        "its activations get their scale at run time; a converter may make a hybrid layer of it, and those are refused",
-        f"{C}conv.cc:75-81, fully_connected.cc",
+        "its activations get their scale at run time, of which converters make hybrid layers",
+        f"{C}conv.cc:75-81, fully_connected.cc", sure=False,
     ),
     ConditionRow(
         "runtime-float", REFERENCE, KERNELS, caused(Cause.FLOAT, Cause.FLOAT_RESULT),
-        "it computes in float", f"{C}conv.cc",
+        "it computes in float", C, level=Level.NOTE,
     ),
     ConditionRow(
         "runtime-wrong", WRONG, CONVOLUTIONS, lambda facts: facts.weight_zero_point,
@@ -133,28 +133,29 @@ ROWS = (
     ),
     ConditionRow(
         "runtime-stops", HALTS, DENSE, _deep_dense,
-        "with more than two dimensions and inputs a multiple of 4 it may become a 1x1 convolution, of which a check "
-        "asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
-        f"{C}fully_connected.cc:128-147, 309", level=Level.WARNING,
+        "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
+        "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
+        f"{C}fully_connected.cc:128-147, 309", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-stops", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.call is not None and not facts.call.bias,
-        "it has no bias; a converter may write that as bias index -1, at which Prepare halts, or fails in a release "
-        "build; a bias of zeros avoids it", f"{K}depthwise_conv_common.cc:131", level=Level.NOTE,
+        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release "
+        "build; a bias of zeros avoids it", f"{K}depthwise_conv_common.cc:131", level=Level.NOTE, sure=False,
     ),
     ConditionRow(
         "runtime-reference", UNDECIDED, RECURRENT, always,
         "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
+        level=Level.NOTE,
     ),
     ConditionRow(
         "runtime-mean", REFERENCE, ("MEAN",), always,
         "converters write it as MEAN, which has no CMSIS-NN kernel; as AvgPool2d with the plane as window it has one",
-        f"{K}reduce.cc",
+        f"{K}reduce.cc", sure=False,
     ),
     ConditionRow(
         "runtime-operator", REFUSED, (), _missing,
-        "there is no operator {op}, which converters may make of it",
-        "tensorflow/lite/micro/micro_mutable_op_resolver.h",
+        "it has no operator {op}, which converters may make of it",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),

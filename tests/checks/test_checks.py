@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -355,13 +357,27 @@ def test_no_repair_by_a_multiplier_that_the_layer_does_not_have() -> None:
     assert found and not any("ch_mult" in one.message for one in found)
 
 
-def test_a_locked_repair_does_not_take_the_place_of_the_way_round() -> None:
-    model = chain((8, 6, {"kernel": (5,), "pads": [3, 0], "strides": [2]}), shape=[1, 6, 48])
-    (found,) = [one for one in lint(model) if one.code == "CNN301"]
-    assert found.resize is not None and found.resize.freedom is Freedom.LOCKED
-    assert "Change the padding or the width" in found.message
-    free = [one for one in lint(one_dimensional(8, pads=[3, 0])) if one.code == "CNN301"]
-    assert free[0].resize is not None and "Change the padding" not in free[0].message
+WORKS = re.compile(r"padding=(\d)(?: before and (\d) after)? on width (\d+)(?: \([^)]*\))? works")
+
+
+@pytest.mark.parametrize("pads", [(3, 0), (0, 3), (1, 3), (4, 4)])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_a_hazard_names_a_padding_that_works(pads: tuple[int, int], stride: int) -> None:
+    asked = chain((8, 8, {"kernel": (5,), "pads": pads, "strides": [stride]}), shape=[1, 8, 48])
+    for found in lint(asked):
+        assert found.resize is not None and found.resize.freedom is Freedom.LOCKED
+        works = WORKS.search(found.message)
+        assert works is not None, found.message
+        before, after = int(works[1]), int(works[2] or works[1])
+        attributes = {"kernel": (5,), "pads": [before, after], "strides": [stride]}
+        assert not {"CNN301", "CNN302"} & set(codes(chain((8, 8, attributes), shape=[1, 8, int(works[3])])))
+
+
+def test_a_hazard_says_since_when_and_until_when() -> None:
+    padded = chain((8, 8, {"kernel": (5,), "pads": [3, 0]}), shape=[1, 8, 48])
+    (found,) = lint(padded)
+    assert "padding=3 before and 0 after on width 48. padding=1 before and 2 after on width 48 works" in found.message
+    assert found.message.endswith("Present since CMSIS-NN 4.1.0, not fixed in main.")
 
 
 def test_no_impossible_way_round_for_a_stride_of_four() -> None:
@@ -374,8 +390,11 @@ def test_no_impossible_way_round_for_a_stride_of_four() -> None:
 def test_a_hazard_gives_its_numbers_and_the_tensors() -> None:
     model = one_node("Conv", [1, 8, 8, 8], {"w": (8, 8, 1, 1)}, pads=[0, 0, 0, 1])
     (found,) = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
-    assert "output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w" in found.message
-    assert "input_dims of 'x', output_dims of 'y'" in found.message
+    sizes = str(found.properties["sizes"])
+    assert sizes.startswith("output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w")
+    assert sizes.endswith("(input_dims of 'x', output_dims of 'y')")
+    asked = "where there is padding after: pads=[0, 0, 0, 1] on 8x8"
+    assert f"{asked}. padding=0 on 8x8 (output 8x8 for 8x9) works" in found.message
     assert found.properties["known"] == "reproduced with the real library on an emulated Cortex-M"
 
 
@@ -393,8 +412,8 @@ def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
         [numpy_helper.from_array(value, name) for name, value in sizes.items()],
     )
     (found,) = [one for one in lint(finished(graph), targets=["cortex-m55"]) if one.code == "CNN301"]
-    assert "input_dims of 'x'" in found.message
-    assert "'t'" not in found.message
+    assert "input_dims of 'x'" in str(found.properties["sizes"])
+    assert "'t'" not in found.complete
 
 
 def test_no_odd_last_column_in_an_even_output() -> None:

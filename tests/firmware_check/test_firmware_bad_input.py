@@ -130,8 +130,8 @@ def test_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
     ("content", "text"),
     [
         (b"", "a.npy: not an array that NumPy reads"),
-        (np.full((1, 3, 8, 8), np.nan), "a.npy: float64 with what is no finite number"),
-        (np.array(["a"] * 192), "a.npy: <U1 with what is no finite number"),
+        (np.full((1, 3, 8, 8), np.nan), "a.npy: float64 with values that are not finite numbers"),
+        (np.array(["a"] * 192), "a.npy: <U1 with values that are not finite numbers"),
     ],
     ids=["empty", "nan", "text"],
 )
@@ -228,11 +228,11 @@ def test_a_plot_on_standard_output(capsys: pytest.CaptureFixture[str], tmp_path:
 @pytest.mark.parametrize(
     ("domains", "text"),
     [
-        (["shop"], "does not have Requantize of domain shop (1 node); what can be checked is the model with ONNX's own "
+        (["shop"], "does not have Requantize of domain shop (1 node); check the model with ONNX's own "
                    "operators in its place"),
         ([""], "does not have Requantize of domain ai.onnx (1 node);"),
         (["shop", "shop", "store"], "does not have Requantize of domain shop (2 nodes), Requantize of domain store "
-                                    "(1 node); what can be checked is the model with ONNX's own operators in their"),
+                                    "(1 node); check the model with ONNX's own operators in their"),
     ],
     ids=["one", "default", "several"],
 )  # fmt: skip

@@ -110,7 +110,9 @@ def test_an_output_further_off_than_any_layer_is_explained(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = [line for line in done.stdout.splitlines() if "although no layer" in line]
     assert line.startswith("output 0 differs from ONNX Runtime's by up to 2 (in ")
-    assert "differs by more than 1: what a layer rounds otherwise goes into those behind it and can add up" in line
+    assert (
+        "differs by more than 1: differences of rounding in a layer reach the layers behind it and can add up" in line
+    )
     assert f"* {line}\n" in markdown.read_text(encoding="utf-8")
 
 

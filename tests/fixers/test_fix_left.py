@@ -261,7 +261,7 @@ def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(aim):
     made, words = AIMS[aim]
     policy = "faster" if aim == "repair" else aim
     result = fixed(made(), fix_policy=policy, fix_budget_bytes=0).result
-    assert result.reason.startswith(f"--fix-budget-bytes 0 does not allow what would {words}")
+    assert result.reason.startswith(f"--fix-budget-bytes 0 is too small to {words}")
     needed = int(result.reason.rpartition(": ")[2].removesuffix(" bytes").replace(",", ""))
     assert result.left
     assert all("--fix-budget-bytes 0 does not allow it: " in one.reason for one in result.left)

@@ -114,7 +114,7 @@ def test_a_really_full_disk_leaves_the_old_bytes(model: Path) -> None:
 def test_what_is_read_back_has_to_be_what_was_written(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path)[:-1] if path.name.startswith(".") else read(path))
-    with pytest.raises(OSError, match="not what was read back"):
+    with pytest.raises(OSError, match="read back differs from the bytes written"):
         replace_file(model, b"new")
     monkeypatch.undo()
     assert alone(model, b"old")

@@ -103,7 +103,7 @@ def test_truncated(missing):
 def test_a_field_too_long_for_its_message_is_no_truncation():
     inner = b"\x0a\x7f\x00"
     error = refuse("m.onnx", data=length_delimited(0x3A, inner) + b"\x08\x08")
-    assert error.message == "not an ONNX model: a field longer than what holds it at byte 2"
+    assert error.message == "not an ONNX model: a field longer than its message at byte 2"
 
 
 def nested(levels):

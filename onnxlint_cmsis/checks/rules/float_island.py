@@ -73,15 +73,26 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
     others = len(island.records) - 1
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
-    text = f"{who} {'compute' if others else 'computes'} in float{part}, {_ends(graph, island)}."
-    option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
+    result = all(each.cause is Cause.FLOAT_RESULT for each in island.records)
+    does = ("give their result" if others else "gives its result") if result else "compute" if others else "computes"
+    text = f"{who} {does} in float{part}, {_ends(graph, island)}."
     return Statement(
-        f"{text} {advice(graph, 'Quantize what is between as well', option)}",
+        f"{text} {_remedy(graph, island)}",
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
     )
+
+
+def _remedy(graph: Graph, island: FloatIsland) -> str:
+    tensor = island.last[0] if island.last else ""
+    if len(island.records) == len(island.last) == 1 and tensor not in graph.outputs:
+        readers = len(graph.consumers.get(tensor, ()))
+        if readers > 1:
+            return advice(graph, f"Quantize it once for all {readers} that read it", 'no {"DedicatedQDQPair": True}')
+    option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
+    return advice(graph, "Quantize what is between as well", option)
 
 
 def _ends(graph: Graph, island: FloatIsland) -> str:

@@ -4,8 +4,8 @@ Kernels work in blocks of 2, 4, 8 or 16 channels and go over what is left one by
 zero, can cost less. Which counts those are depends on kernel, instruction set and release, and a channel count that
 several layers share has one size for all of them. The finding names a count for which the predicted instructions of
 the whole model fall, on no target rise, and by at least `min-gain`; it is the count that `--fix` would choose, with
-all the others that it would change at the same time. Where more channels step around an error or a wrong result
-(CNN3xx), the finding names them at their price, which may be more instructions, and says what they step around.
+all the others that it would change at the same time. Where more channels step around an error or a wrong result, the
+finding on that (CNN3xx) names them at their price, and this rule says nothing.
 
 The numbers are predicted instructions, not cycles: loops counted from the sizes, times instructions measured once for
 each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
@@ -57,4 +57,4 @@ def run(fact: ClassFact) -> Iterator[Statement]:
     """Yield one statement for a class that gets more channels."""
     if fact.grows:
         said = about_size(fact, f"{fact.group.size} -> {fact.want} channels")
-        yield replace(said, cause="repair" if fact.repaired else "fewer instructions")
+        yield replace(said, cause="more")

@@ -9,9 +9,23 @@ ONNX operator shows in the converted file: lint that, too.
 
 from __future__ import annotations
 
+from binascii import a2b_base64
+from zlib import decompress
+
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.runtime_check import report_remark
 from onnxlint_cmsis.types import Level
+
+POWER = decompress(
+    a2b_base64(
+        "eNqTYGBgCHHzMeZjEGFgYeBg4AHyBaCYGYhFgDgAiD2YGIDyIMjAwAiV5wGSID5IF0ifH1QORENUguQQ+jD1w+wUgNvbAZScAMRT"
+        "GCH2KwDxFJA5QD4fgwRcvQgDBIhAMSeUrwLEJkDMBLUHl/0VYPt5wHpg/uYAi0HkgcAeSoMBut0CZNpbMED2VpJoLxOUZoRiJqR4"
+        "4wLHO8QMHqR4kEGLd1xm8KCpAwDCzA0Q"
+    )
+)
+"""A model of one operator POW, number 78."""
+PRODUCT = POWER.replace(bytes([78, 0, 0, 0]), bytes([18, 0, 0, 0]))
+"""The same with MUL, number 18."""
 
 RULE = Rule(
     code="CNN412",
@@ -20,22 +34,8 @@ RULE = Rule(
     scope=RuleScope.RUNTIME,
     summary="The runtime does not have the operator.",
     docs=__doc__,
-    bad=Example(
-        """
-g (float[1, 8] x) => (float[N, M] y) <float[1] p = {2}> {
-    y = Pow(x, p)
-}
-""",
-        options="--runtime tflm",
-    ),
-    good=Example(
-        """
-g (float[1, 8] x) => (float[N, M] y) {
-    y = Mul(x, x)
-}
-""",
-        options="--runtime tflm",
-    ),
+    bad=Example(POWER, name="model.tflite", shown="a .tflite file with one operator: y = POW(x, p)"),
+    good=Example(PRODUCT, name="model.tflite", shown="a .tflite file with one operator: y = MUL(x, p)"),
     kinds=("runtime-operator",),
 )
 

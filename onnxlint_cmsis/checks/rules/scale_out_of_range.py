@@ -3,7 +3,8 @@
 A scale is finite and above 0. A function multiplies its sums by (input scale x weight scale / output scale), which
 converters write as an int32 multiplier and a shift: from 2^30 on TensorFlow Lite's QuantizeMultiplier takes the
 largest there is, and the result is wrong. Softmax needs an input scale above 2^-26: its multiplier, the input scale
-times 2^26, has to exceed 1 (QuantizeMultiplierGreaterThanOne).
+times 2^26, has to exceed 1 (QuantizeMultiplierGreaterThanOne). Below 2^-32 QuantizeMultiplier takes 0: the channel
+gives out one number whatever goes in, which is right, and of no use.
 
 **What to do.** Look at the layer's weights and at the data that it was calibrated with: a scale of 0 or NaN comes
 from a tensor that is constant or not finite, a tiny one from a tensor that never held anything but zero.
@@ -11,14 +12,16 @@ from a tensor that is constant or not finite, a tiny one from a tensor that neve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
+from onnxlint_cmsis.checks.quantization_check import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.lower.weight_checks import vanished
+from onnxlint_cmsis.types import Level, Statement
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
@@ -43,8 +46,18 @@ RULE = Rule(
 )
 
 
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each node with such a scale, then for each with channels of one output."""
+    yield from QuantizationCheck(RULE.kinds, _remedy)(subject)
+    graph = subject.model.graph
+    for record in subject.lowered.records:
+        gone, all_ = vanished(record)
+        if gone:
+            text = f"the multipliers of {gone} of its {all_} channels are below 2^-32 and count as 0"
+            said = f"{described(record.node)}: {text}, so that these give out one number whatever goes in."
+            level = Level.WARNING if gone == all_ else Level.NOTE
+            yield Statement(said, node_location(graph.path, record.node), level=level, cause=f"vanished {level.name}")
+
+
 def _remedy(_graph: Graph, _records: Sequence[LoweredLayer]) -> str:
     return "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
-
-
-run = QuantizationCheck(RULE.kinds, _remedy)

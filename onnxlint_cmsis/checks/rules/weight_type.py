@@ -4,8 +4,9 @@ CMSIS-NN multiplies by int8 weights, and by int4 ones of int8 activations from 5
 unsigned bits, or in float beside quantized activations fit no function.
 
 **What to do.** Quantize the weights as int8. With ONNX Runtime's quantizer (tried with 1.31.1):
-`weight_type=QuantType.QInt8`. Its operator format (`quant_format=QuantFormat.QOperator`) has no quantized ConvTranspose
-and leaves its weights in float; `quant_format=QuantFormat.QDQ` quantizes them.
+`weight_type=QuantType.QInt8`, and no layer in `nodes_to_exclude`. Its operator format
+(`quant_format=QuantFormat.QOperator`) has no quantized ConvTranspose and leaves its weights in float;
+`quant_format=QuantFormat.QDQ` quantizes them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -47,8 +49,11 @@ g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, i
 
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    in_float = any(each.weights is None for each in records)
-    option = "quant_format=QuantFormat.QDQ" if in_float else "weight_type=QuantType.QInt8"
+    option = "weight_type=QuantType.QInt8"
+    if any(each.weights is None for each in records):
+        operators = any(parameters_of(node, 0) and parameters_of(node, -1) for node in graph.nodes)
+        left_out = "leave it out of nodes_to_exclude, and name its operator in op_types_to_quantize"
+        option = "quant_format=QuantFormat.QDQ" if operators else left_out
     return advice(graph, "Quantize the weights as int8", option)
 
 

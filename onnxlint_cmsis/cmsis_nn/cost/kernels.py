@@ -68,8 +68,8 @@ class Kernel(NamedTuple):
     covers: Callable[[LoopSizes], bool] = _any
     """Whether a call stays on the code that was measured."""
     several: bool = False
-    """Whether several images or rows were measured as well, or are one loop; if not, what runs once in a call and what
-    once for each cannot be told apart."""
+    """Whether several images or rows were measured as well, or are one loop; if not, the work per call and the work per
+    image cannot be told apart."""
 
 
 KERNELS = (

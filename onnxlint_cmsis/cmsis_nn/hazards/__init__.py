@@ -1,8 +1,7 @@
 """What goes wrong for a shape: error statuses, wrong results with status SUCCESS, overruns, 16-bit narrowing.
 
-A row says only what is known and how it is known. Two things that no shape decides are left out: the overflow with
-CMSIS_NN_USE_SINGLE_ROUNDING (a build flag, up to 7.0.0) and the doubtful accumulation of arm_convolve_s16 above 512
-columns (read, never executed).
+A row says only what is known and how it is known. What no shape decides is left out: the overflow with
+CMSIS_NN_USE_SINGLE_ROUNDING (a build flag, up to 7.0.0), and sums that overflow for the values of some weights.
 """
 
 from __future__ import annotations

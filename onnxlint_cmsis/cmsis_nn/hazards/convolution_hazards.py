@@ -49,6 +49,9 @@ _LARGEST, _LARGEST_BY_4 = 65535, 4 * 65535 + 3
 # arm_convolve_s8 on MVE fills up to 4 rows of one group, each aligned to 4 bytes, the last to its end alone.
 _WRITTEN = named("bytes_written", (minimum(_PIXELS, 4) - 1) * round_up(_GROUP_COLS, 4) + _GROUP_COLS)
 
+_FAST_COLUMNS = 512
+"""Columns that the s16 kernels add in 32 bits (MAX_COL_COUNT)."""
+
 
 def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "") -> Origin:
     return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
@@ -131,6 +134,21 @@ HAZARDS = (
         brief="computes the grouped layer as a dense one",
         what="No s16 kernel reads filter_dims.c: a grouped convolution is computed as a dense one.",
         way_round="Split the layer into one convolution per group.",
+    ),
+    Hazard(
+        id="conv-s16-odd-channel-columns",
+        kind="wrong-result",
+        entries=("convolve_s16",),
+        kernels=("arm_convolve_s16",),
+        origin=_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
+        when=all_of(greater(COLS, _FAST_COLUMNS), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
+        evidence="reproduced with the real library on an emulated Cortex-M",
+        brief="adds what lies behind the weights to the last of an odd number of output channels",
+        what=(
+            "With a 64-bit bias the columns above 512 are added by a second loop, which begins too late for the last of"
+            " an odd number of output channels: wrong wherever the bytes behind the weights are not zero."
+        ),
+        way_round="Take an even number of output channels.",
     ),
     Hazard(
         id="conv-s4-grouped-as-dense",

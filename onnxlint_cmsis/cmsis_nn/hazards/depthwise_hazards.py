@@ -27,7 +27,7 @@ from onnxlint_cmsis.types import Isa
 _FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 _FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
-_LESS_PADDING = "Choose less padding, or let the runtime pad in a layer of its own."
+_LESS_PADDING = "Choose less padding, or let the runtime pad in a separate layer."
 _DSP = (Isa.DSP,)
 _DSP_ON_HOST = "read in the source, and seen on a host build of the dsp code; not run on a Cortex-M"
 _HOST = "reproduced on a host build of the library"

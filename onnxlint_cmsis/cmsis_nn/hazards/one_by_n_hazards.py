@@ -22,7 +22,6 @@ from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, MVE_ONLY, Hazard, Origin
 
 _S8, _S4 = "arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8")
-_LEAVE_ROUTE = "Change the padding or the width of the layer."
 _GEOMETRY = (
     "On MVE the kernel returns ARM_CMSIS_NN_FAILURE unless padding.w is half of all the padding along the width "
     "(total_pad, what the output's width implies, before and after), rounded towards zero."
@@ -82,7 +81,6 @@ HAZARDS = (
         evidence="reproduced with the real library on an emulated Cortex-M55",
         brief="returns ARM_CMSIS_NN_FAILURE for this padding",
         what=_GEOMETRY,
-        way_round=_LEAVE_ROUTE,
         status=-3,
     ),
     Hazard(
@@ -95,7 +93,6 @@ HAZARDS = (
         evidence="reproduced with the real library on an emulated Cortex-M55; reported upstream (issue 109)",
         brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
         what=_NARROW,
-        way_round=_LEAVE_ROUTE,
         status=-3,
     ),
     Hazard(
@@ -109,7 +106,6 @@ HAZARDS = (
         brief="reads outside the input",
         what="The last window lies wholly in the padding on the right; the kernel works out a negative length for it "
         "and reads outside the input.",
-        way_round=_LEAVE_ROUTE,
     ),
     Hazard(
         id="conv-1xn-wrong-values",
@@ -124,7 +120,6 @@ HAZARDS = (
         brief="gives wrong values in the padded columns",
         what="On MVE the kernel builds the padded columns from a strip that does not hold the inputs they need: "
         "status SUCCESS, wrong values.",
-        way_round=_LEAVE_ROUTE,
     ),
     Hazard(
         id="conv-1xn-s4-geometry-refused",
@@ -136,7 +131,6 @@ HAZARDS = (
         evidence="reproduced on a host build of the library",
         brief="returns ARM_CMSIS_NN_FAILURE for this padding",
         what=_GEOMETRY,
-        way_round=_LEAVE_ROUTE,
         status=-3,
     ),
     Hazard(
@@ -149,7 +143,6 @@ HAZARDS = (
         evidence="reproduced on a host build of the library",
         brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
         what=_NARROW,
-        way_round=_LEAVE_ROUTE,
         status=-3,
     ),
 )

@@ -84,7 +84,7 @@ def _no_state(name: str, function: str) -> Hazard:
         origin=Origin(f"Source/LSTMFunctions/{function}.c", function, {"6.0.0": 55, "7.0.0": 55}, until="main"),
         when=equal(INITIAL_STATE, 1),
         evidence=_READ,
-        brief="starts from zeros whatever state the model gives",
+        brief="ignores the model's initial state and starts from zeros",
         what="The function of this release takes no initial state: it clears the cell state and starts without a "
         "hidden state, so that a model which carries its state from call to call starts anew each time.",
         breach=TRUE,

@@ -16,7 +16,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_DILATION,
     UNIT_STRIDE,
 )
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Branch, Origin, OuterTest, Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.convolve_scratch import CONVOLVE_S4
 from onnxlint_cmsis.types import Isa
 
@@ -32,19 +32,21 @@ def _branch(
     return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, isas, until=until))
 
 
+def _points(point: Condition, outer: dict[str, int], slow: dict[str, int], until: str = "") -> tuple[Branch, Branch]:
+    """The fast and the slow 1x1 kernel; lines are those of the outer `if` and of the slow one's `else`."""
+    tests = OuterTest(point, outer), OuterTest(UNIT_STRIDE, {"5.0.0": 65})
+    fast = _branch("arm_convolve_1x1_s4_fast", all_of(point, UNIT_STRIDE), outer, until)
+    return fast._replace(tests=tests), _branch("arm_convolve_1x1_s4", point, slow, until)._replace(tests=tests[:1])
+
+
 WRAPPER = Wrapper(
     entry="convolve_s4",
     function=_FUNCTION,
     branches=(
-        _branch(
-            "arm_convolve_1x1_s4_fast",
-            all_of(_POINT, UNIT_STRIDE),
-            {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62},
-            until="main",
+        *_points(
+            _POINT, {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62}, {"5.0.0": 79, "6.0.0": 79, "7.0.0": 79}, until="main"
         ),
-        _branch("arm_convolve_1x1_s4", _POINT, {"5.0.0": 79, "6.0.0": 79, "7.0.0": 79}, "main"),
-        _branch("arm_convolve_1x1_s4_fast", all_of(_POINT, NOT_GROUPED, UNIT_STRIDE), {"main": 63}),
-        _branch("arm_convolve_1x1_s4", all_of(_POINT, NOT_GROUPED), {"main": 79}),
+        *_points(all_of(_POINT, NOT_GROUPED), {"main": 63}, {"main": 79}),
         _branch("arm_convolve_1_x_n_s4", _ONE_ROW, {"6.0.0": 94, "7.0.0": 94, "main": 94}),
         _branch("arm_convolve_even_s4", equal(COLS % 2, 0), {"7.0.0": 110, "main": 109}, isas=MVE_ONLY),
         _branch("arm_convolve_s4", TRUE, {"5.0.0": 94, "6.0.0": 109, "7.0.0": 125, "main": 124}),

@@ -15,7 +15,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     UNIT_DILATION,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, Branch, Origin, OuterTest, Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.depthwise_scratch import DEPTHWISE_S8, TRANSPOSED_FILTER
 from onnxlint_cmsis.types import Isa
 
@@ -51,6 +51,12 @@ def _branch(
     return Branch(kernel, when, Origin(_FILE, _FUNCTION, lines, isas, until=until))
 
 
+def _nested(outer: Condition, inner: Branch) -> Branch:
+    """A branch inside the `if` that asks for one image, multiplier 1 and, from 5.9.0 on, no dilation."""
+    lines = {V5_8: 62, V5_9: 62, **dict.fromkeys(_FROM_4_0, 62), **dict.fromkeys(_TO_CONV, 126)}
+    return inner._replace(tests=(OuterTest(outer, lines),))
+
+
 _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 
 WRAPPER = Wrapper(
@@ -59,10 +65,10 @@ WRAPPER = Wrapper(
     branches=(
         _to_conv(1, "gcc"),
         _to_conv(8, "armclang"),
-        _branch(_3X3, all_of(_SINGLE_5_8, _SQUARE_3), {V5_8: 65}, NOT_MVE, V5_9),
-        _branch(_3X3, all_of(_SINGLE, _SQUARE_3, at_most(PAD_W, 1)), _lines(66, 66, 130), NOT_MVE),
-        _branch(_OPT, _SINGLE_5_8, {V5_8: 79}, until=V5_9),
-        _branch(_OPT, _SINGLE, _lines(81, 81, 145)),
+        _nested(_SINGLE_5_8, _branch(_3X3, all_of(_SINGLE_5_8, _SQUARE_3), {V5_8: 65}, NOT_MVE, V5_9)),
+        _nested(_SINGLE, _branch(_3X3, all_of(_SINGLE, _SQUARE_3, at_most(PAD_W, 1)), _lines(66, 66, 130), NOT_MVE)),
+        _nested(_SINGLE_5_8, _branch(_OPT, _SINGLE_5_8, {V5_8: 79}, until=V5_9)),
+        _nested(_SINGLE, _branch(_OPT, _SINGLE, _lines(81, 81, 145))),
         _branch("arm_depthwise_conv_s8", TRUE, {V5_8: 95, **_lines(97, 97, 161)}),
     ),
     sizes=DEPTHWISE_S8,

@@ -1,4 +1,4 @@
-"""Lanes: which indices of a class always hold the same value, which nobody reads, and what takes their place."""
+"""Lanes: indices of a class that always hold one value or are never read, and what replaces them."""
 
 from __future__ import annotations
 

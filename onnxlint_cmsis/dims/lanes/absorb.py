@@ -1,4 +1,4 @@
-"""What a layer's bias can take: the constants of lanes that go, and whether that is exact."""
+"""Constants of removed lanes that a layer's bias can absorb, and whether that is exact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHOLE = 1e-3
 
 
 class Absorbed(NamedTuple):
-    """What one layer can do without, [groups x columns]."""
+    """Columns that one layer can do without, [groups x columns]."""
 
     exact: Mask
     """Columns that may go with the sums as they were: zeros, and constants that an integer bias takes."""
@@ -36,7 +36,7 @@ class Absorbed(NamedTuple):
 
 
 def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
-    """What a layer's bias can take of what is known of its data."""
+    """Constants of its data that a layer's bias can absorb."""
     node = view.graph.nodes[weighted.node]
     columns = _columns(weighted, view, node)
     known, zero = ~columns.varies & ~columns.zero & weighted.plain, columns.zero
@@ -59,7 +59,7 @@ def _columns(weighted: Weighted, view: LaneView, node: Node) -> Interval:
 
 
 def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> tuple[Floats, Mask]:
-    """What the bias gains for each column, and for which columns that is exact."""
+    """Gain of the bias for each column, and the columns where it is exact."""
     if not weighted.real:
         return weighted.taps.values.sum(axis=3) * values[:, None, :], np.ones(values.shape, bool)
     node = graph.nodes[weighted.node]
@@ -89,7 +89,7 @@ def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
 
 
 def _fits(added: Floats, view: LaneView, slot: BiasSlot) -> bool:
-    """Whether the bias stays an int32 whichever of the constants it takes."""
+    """Whether the bias fits int32 with any of the constants added."""
     most = np.abs(added).sum(axis=2).reshape(-1)
     if slot.tensor:
         held = view.known(slot.tensor)

@@ -1,4 +1,4 @@
-"""What the lane analysis hands on."""
+"""Result of the lane analysis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ClassLanes(NamedTuple):
-    """Lanes of one class. `live`, `exact` and `unsafe` share them out; all are ascending."""
+    """Lanes of one class: each is in `live`, `exact` or `unsafe`; all are ascending."""
 
     leaf: int
     """`DimensionClass.id`."""
@@ -38,7 +38,7 @@ class ClassLanes(NamedTuple):
     constants: tuple[int, ...] = ()
     """Lanes that hold one value for every input wherever that matters; of locked classes too."""
     unread: tuple[int, ...] = ()
-    """Lanes whose value nobody uses; of locked classes too, and none of `constants`."""
+    """Lanes that no output needs; of locked classes too, and none of `constants`."""
 
 
 class LaneReader(NamedTuple):
@@ -58,14 +58,14 @@ class Lanes(NamedTuple):
     classes: dict[int, ClassLanes]
     """By `DimensionClass.id`."""
     view: LaneView
-    """What is known of every tensor."""
+    """Known values of every tensor."""
     readers: dict[int, LaneReader]
     """Layers that sum over channels, by `Node.index`."""
     read: Masks | None = None
-    """Elements of every tensor that count for some output; None where that is not known and all may."""
+    """Elements of every tensor that count for an output; None where unknown, so that all may."""
 
     def increments(self, removed: Mapping[int, Collection[int]]) -> dict[int, Numbers]:
-        """What each reader's bias gains per output channel when these lanes of these classes go, by `Node.index`.
+        """Increment of each reader's bias per output channel if these lanes are removed, by `Node.index`.
 
         Along the old output axis, in the bias' own unit: int64 for slots of kind `int32` and `dequantized`, float64
         for `float`. Readers whose sums stay as they are are left out. Raises ValueError for a lane that may not go.

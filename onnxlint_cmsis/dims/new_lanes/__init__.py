@@ -1,1 +1,1 @@
-"""New lanes: what the elements that padding adds hold from operator to operator, and where they would not be finite."""
+"""New lanes: values of the elements that padding adds, operator by operator, and where they would not be finite."""

@@ -1,4 +1,4 @@
-"""Carrying what new lanes hold from the layers to the operators that may make NaN or infinity of it."""
+"""Carries the values of new lanes from the layers to operators that may make NaN or infinity of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from onnxlint_cmsis.operators.values.value_view import has
 
 
 def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
-    """Lock every class whose new lanes would not be certain to stay finite.
+    """Lock every class with new lanes that may not stay finite.
 
     `risks` are the operators that may make NaN or infinity of a finite number; values are carried between the layers
-    around them. What fills new elements of constants is what `fills` says; data that layers read are taken as finite.
+    around them. `fills` gives the new elements of constants; data that layers read counts as finite.
     Dimensions that are pinned already have to be marked so.
     """
     view = NewLaneView(context)
@@ -31,7 +31,7 @@ def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
 
 
 def _region(graph: Graph, view: NewLaneView, risks: Iterable[Node]) -> set[int]:
-    """Nodes between the layers before and after, with what computes the layers' constants."""
+    """Nodes between two layers, and nodes that compute the layers' constants."""
     after = _reached([node.index for node in risks], lambda node: _readers(graph, node), graph)
     return _reached(after, lambda node: _makers(graph, view, node), graph)
 
@@ -66,7 +66,7 @@ def _is_layer(node: Node) -> bool:
 
 
 def _carry(node: Node, view: NewLaneView) -> None:
-    """Note what a node's results hold, or lock what may not grow because of it."""
+    """Note the values of a node's results, or lock the classes that may not grow."""
     if not _is_followed(node) or not has(node, 0) or not node.outputs or not node.outputs[0]:
         return
     view.enter(node)

@@ -59,7 +59,7 @@ class NewLaneView(ValueView):
         return bool(self._of_operand(node, position) & self.wanted)
 
     def input(self, node: Node, position: int) -> Interval | None:
-        """What an operand holds where the output is new, any finite number where that is not known."""
+        """Values of an operand where the output is new; any finite number where unknown."""
         return self._ranked(node, position, self._value(node, position)) if has(node, position) else None
 
     def part(self, node: Node, position: int) -> Interval | None:

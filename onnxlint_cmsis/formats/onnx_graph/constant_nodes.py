@@ -57,7 +57,7 @@ def from_sparse(document: Document, key: str, sparse: SparseTensorProto, overrid
 def from_node(
     document: Document, node: NodeProto, key: str, constants: dict[str, Constant], inputs: tuple[str, ...]
 ) -> Constant | None:
-    """What a Constant, Identity or ConstantOfShape node makes; None where that is not fixed by the file."""
+    """Value of a Constant, Identity or ConstantOfShape node; None where the file does not fix it."""
     operator = operator_of_proto(node)
     if operator is CONSTANT:
         return _constant_node(document, node, key)
@@ -82,7 +82,7 @@ LIST_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Sequence[Number]]]] 
     "value_floats": ("float32", lambda a: a.floats),
     "value_ints": ("int64", lambda a: a.ints),
 }
-"""Attribute of a Constant node to element type and the way to its value; texts are values nobody here reads."""
+"""Attribute of a Constant node to element type and the way to its value; texts are never read."""
 
 
 def _constant_node(document: Document, node: NodeProto, key: str) -> Constant | None:

@@ -33,7 +33,7 @@ MICROSOFT, PACT = "com.microsoft", "PACTOps"
 FLOAT, INT32 = 1, 6
 
 Simple = tuple[str, tuple[int, ...], tuple[str, ...], int]
-"""Standard operator, which inputs it takes, which attributes it keeps, element type to cast to (0 for its own)."""
+"""Standard operator, inputs it takes, attributes it keeps, element type to cast to (0 for none)."""
 SAME: Simple = (IDENTITY.name, (0,), (), 0)
 """Shape and type of the first input."""
 
@@ -100,7 +100,7 @@ def _is_replaced(node: NodeProto, key: tuple[str, str], operator: Operator) -> b
 
 
 def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
-    """What an alias stands for, with the inputs that have the roles of its inputs."""
+    """The operator that an alias stands for, with the inputs in the same roles."""
     roles, of = operator.roles, operator.of or operator
     if _attribute(node, "channels_last"):
         return None

@@ -41,5 +41,5 @@ def elem_name(number: int) -> str:
 
 
 def elem_bits(number: int) -> int:
-    """Bits of one element, 0 where that is not fixed or not known."""
+    """Bits of one element, 0 where they vary or are unknown."""
     return ELEM_TYPES[number][1] if number in ELEM_TYPES else 0

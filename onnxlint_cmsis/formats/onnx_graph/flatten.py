@@ -139,7 +139,7 @@ class Flattener:
             self.stored[key] = None if key in self.stored else tensor
 
     def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
-        """One node, then what is inside it."""
+        """One node, then its subgraphs."""
         index, path = len(self.nodes), scope.path
         if node.metadata_props:
             where, path = self._metadata(node, index, scope.path, where)

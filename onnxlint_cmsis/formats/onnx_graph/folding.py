@@ -43,7 +43,7 @@ def fold_shapes(
 ) -> bool:
     """Make a Constant of each node that yields known integers, in place; True where any did.
 
-    `tables` are what is known of the graph and those inside it, in the order of `all_graphs`.
+    `tables` hold the known values of the graph and its subgraphs, in the order of `all_graphs`.
     """
     known: Mapping[str, Known] = ChainMap(next(tables), dict(outer_known or {}))
     values: MutableMapping[str, Value] = ChainMap({}, dict(outer or {}))

@@ -1,4 +1,4 @@
-"""Shapes and element types: what ONNX's shape inference finds, completed by what the file states."""
+"""Shapes and element types: ONNX's shape inference, completed by the shapes that the file states."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _ranks(tables: list[Table]) -> Rank:
 
 
 def merge(found: Known, stated: Known) -> Known:
-    """What inference found, completed by what the file states where the two agree."""
+    """Inferred shapes, completed by those that the file states where the two agree."""
     elem, shape = found[0] or stated[0], found[1]
     if shape is None:
         return elem, stated[1]

@@ -1,4 +1,4 @@
-"""What is known of the values of one graph while shapes are inferred."""
+"""Known shapes and types of one graph during shape inference."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from onnxlint_cmsis.types import Size
 Known = tuple[int, tuple[Size, ...] | None]
 """Element type number and shape."""
 Table = dict[str, Known]
-"""What is known of the values of one graph, by their names in it."""
+"""Known shapes and types of one graph, by name."""

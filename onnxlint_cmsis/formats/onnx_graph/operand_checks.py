@@ -30,7 +30,7 @@ def convolution_weights(graph: Graph) -> Iterator[Problem]:
 
 
 def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> Iterator[str]:
-    """What is wrong with one convolution; what follows the first may follow from it."""
+    """Problems of one convolution; later ones may follow from the first."""
     group, kernel = node.int("group", 1), node.ints("kernel_shape")
     if len(w) < 3 or (x is not None and len(x) != len(w)):
         yield f"weight has shape {text(w)}, input {text(x)}; allowed are equal ranks from 3"
@@ -165,7 +165,7 @@ def quantization_sizes(graph: Graph) -> Iterator[Problem]:
 
 
 def _axis(node: Node, shape: Shape | None, scales: Shape) -> str:
-    """What is wrong with a per-axis scale of Q or DQ, empty where nothing is or nothing is known."""
+    """Problem of a per-axis scale of Q or DQ, empty where there is none or it is unknown."""
     if shape is None or len(scales) != 1 or scales[0] in (None, 1):
         return ""
     axis = node.int("axis", 1)

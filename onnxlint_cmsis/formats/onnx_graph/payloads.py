@@ -22,7 +22,7 @@ PAIRED = {"complex64": "float_data", "complex128": "double_data"}
 
 
 def payload_problem(tensor: TensorProto, payload: Payload | None) -> str:
-    """What is wrong with a tensor's element type, dims or payload length; empty where nothing is."""
+    """Problem of a tensor's element type, dims or payload length; empty for none."""
     dims = list(tensor.dims)
     if tensor.data_type not in ELEM_TYPES:
         return f"has element type {tensor.data_type}; known are 1 to {max(ELEM_TYPES)}"

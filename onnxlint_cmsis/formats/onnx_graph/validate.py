@@ -29,10 +29,10 @@ MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
 
 
 def structure_problems(graph: Graph, given: AbstractSet[str]) -> tuple[Problem, ...]:
-    """What is wrong with the connections; `given` are the keys of inputs and initializers of all graphs."""
+    """Problems of the connections; `given` are the keys of inputs and initializers of all graphs."""
     return tuple(problem for rule in STRUCTURE for problem in rule(graph, given))
 
 
 def meaning_problems(graph: Graph) -> tuple[Problem, ...]:
-    """What is wrong with names and operands."""
+    """Problems of names and operands."""
     return tuple(problem for rule in MEANING for problem in rule(graph))

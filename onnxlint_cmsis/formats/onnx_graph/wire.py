@@ -86,13 +86,13 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, int, int
 
 
 def _broken(buffer: Buffer, field: tuple[int, int], end: int) -> WireError:
-    """What is wrong with a field that is cut short, too long for its message, or has no number."""
+    """Problem of a field that is cut short, too long for its message, or has no number."""
     start, stop = field
     if stop <= end:
         return WireError(start, "a field without number")
     if end == len(buffer):
         return WireError(start, f"the file is truncated: it has {end} bytes and lacks {stop - end} of the field")
-    return WireError(start, "a field longer than what holds it")
+    return WireError(start, "a field longer than its message")
 
 
 def _after_scalar(buffer: Buffer, position: int, kind: int) -> int:

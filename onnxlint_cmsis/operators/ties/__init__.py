@@ -1,1 +1,1 @@
-"""Which axes an operator ties, which it locks and why: one small function per operator."""
+"""Tie rules, one small function per operator: which axes are tied, which are locked, and why."""

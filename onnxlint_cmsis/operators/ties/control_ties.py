@@ -1,4 +1,4 @@
-"""Control flow, recurrence, and operators whose output does not come from data."""
+"""Tie rules of control flow, recurrence, and operators that make constants or sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxlint_cmsis.graph.model import Node
 
 
 def branches(node: Node, context: Context) -> None:
-    """If: each output is the same as that of either branch."""
+    """If: tie each output to that output of both branches."""
     for body in node.bodies:
         for output, made in zip(node.outputs, body.outputs, strict=False):
             axes, inner = context.axes_of(output) if output else None, context.axes_of(made)
@@ -19,7 +19,7 @@ def branches(node: Node, context: Context) -> None:
 
 
 def crossing(node: Node, context: Context) -> None:
-    """Loop, Scan: everything that goes in or out of the body by position is locked."""
+    """Loop, Scan: lock all inputs and outputs of the body."""
     names = [*node.inputs, *node.outputs]
     for body in node.bodies:
         names += [*body.inputs, *body.outputs]
@@ -28,7 +28,7 @@ def crossing(node: Node, context: Context) -> None:
 
 
 def recurrent(node: Node, context: Context) -> None:
-    """LSTM, GRU, RNN: gates share one axis, which is not followed."""
+    """LSTM, GRU, RNN: lock all axes, since gates share one."""
     context.pin_everything(f"{node.op_type} keeps its gates and state along this axis")
 
 
@@ -57,7 +57,7 @@ def constant_of_shape(node: Node, context: Context) -> None:
 
 
 def shape(node: Node, context: Context) -> None:
-    """The sizes themselves; who computes with one locks it."""
+    """Hand on the sizes; an operator that computes with one locks it."""
     axes = context.need(0)
     end = node.int("end", len(axes)) if "end" in node.attributes else len(axes)
     taken = axes[node.int("start", 0) : end]

@@ -1,4 +1,4 @@
-"""Convolutions in all their forms, and normalisation with numbers per channel."""
+"""Tie rules of convolutions, and of normalisation with numbers per channel."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _layer(context: Context, weights: int, decides: list[Dimension], reads: list
 
 
 def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_output: tuple[int, ...]) -> None:
-    """What all convolutions share: batch, bias and scales per channel, a plane computed anew."""
+    """Tie batch, bias and scales per channel, and lock the plane, as all convolutions do."""
     operator = context.node.op_type
     context.pin_all(kernel[2:], f"kernel size of {operator}")
     context.pin_all(axes[2:], f"{operator} computes along this axis")
@@ -88,7 +88,7 @@ def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) 
 
 
 def _multiplied(context: Context, channels: Dimension, multiplier: Dimension) -> Dimension:
-    """Output channels of a transposed depthwise convolution, whose weights' second axis is the multiplier."""
+    """Output channels of a transposed depthwise convolution; the second axis of its weights is the multiplier."""
     if context.size(multiplier) == 1:
         context.pin(multiplier, "one output channel per input channel")
         return channels

@@ -1,6 +1,6 @@
-"""Operators that work element by element: one input, or several with broadcasting.
+"""Tie rules of element-wise operators: one input, or several with broadcasting.
 
-Where new lanes would become NaN or infinite is decided by what they hold (`dims.new_lanes`).
+`dims.new_lanes` decides where new lanes would become NaN or infinite.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from onnxlint_cmsis.graph.model import Node
 
 
 def unary(node: Node, context: Context) -> None:
-    """Every output has the input's axes."""
+    """Tie every output to the input."""
     axes = context.need(0)
     for position in range(len(node.outputs)):
         same_as(context, position, axes)
@@ -36,7 +36,7 @@ def per_channel(context: Context, position: int, channels: Dimension) -> None:
 
 
 def broadcast(node: Node, context: Context) -> None:
-    """All inputs against each other, from the last axis backwards."""
+    """Broadcast all inputs against each other, from the last axis backwards."""
     broadcast_inputs(context, range(len(node.inputs)))
 
 
@@ -58,7 +58,7 @@ def broadcast_inputs(context: Context, positions: Sequence[int]) -> None:
 
 
 def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
-    """One axis of the result: equal sizes are tied, an axis of 1 that is repeated along the others is locked."""
+    """One axis of the result: tie equal sizes, lock an axis of 1 that is repeated."""
     if not column:
         return context.fixed(1, "an axis of size 1 that only scalars have")
     wide = [axis for axis in column if context.size(axis) not in (1, None)]

@@ -1,4 +1,4 @@
-"""Operators of domain com.microsoft: ONNX Runtime's fused and quantized forms."""
+"""Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def qlinear_pool(node: Node, context: Context) -> None:
 
 
 def qlinear_softmax(node: Node, context: Context) -> None:
-    """Which axes it mixes depends on the opset that an attribute names; all are locked."""
+    """Lock all axes: the opset in an attribute decides which ones are mixed."""
     axes = context.need(0)
     same_as(context, 0, axes)
     context.pin_all(axes, f"{node.op_type} mixes this axis")

@@ -1,4 +1,4 @@
-"""Operators that mix or count the elements of an axis, and pooling, which mixes the plane only."""
+"""Tie rules of operators that mix or count the elements of an axis, and of pooling, which mixes the plane."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 
 
 def pool(node: Node, context: Context) -> None:
-    """Batch and channels go through; the plane is computed anew."""
+    """Tie batch and channels, lock the plane."""
     axes = context.need(0)
     if len(axes) < 3:
         raise NotFollowedError(f"pooling of rank {len(axes)}")
@@ -45,7 +45,7 @@ def softmax(node: Node, context: Context) -> None:
 
 
 def reduce(node: Node, context: Context) -> None:
-    """The reduced axes are locked; they go, or stay with size 1."""
+    """Lock the reduced axes; the result lacks them or has them with size 1."""
     axes = context.need(0)
     chosen = _reduced(node, context, axes)
     keep = node.int("keepdims", 1)
@@ -62,7 +62,7 @@ def _reduced(node: Node, context: Context, axes: Axes) -> set[int]:
 
 
 def reduced_axes(context: Context, axes: Axes, chosen: set[int], kept: int | None) -> None:
-    """Lock the chosen axes; in every output they are of size `kept`, or absent where that is None."""
+    """Lock the chosen axes; every output has them with size `kept`, or lacks them where `kept` is None."""
     reason = f"{context.node.op_type} mixes this axis"
     context.pin_all((axes[axis] for axis in sorted(chosen)), reason)
     made = []

@@ -1,4 +1,4 @@
-"""Quantization to and from integers: scales and zero-points per axis belong to the axis."""
+"""Tie rules of quantization: scales and zero-points per axis belong to the axis."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parameter_axes(node: Node, context: Context, axes: Axes, parameter: Axes) ->
 
 
 def _axis(node: Node, axes: Axes) -> int:
-    """Axis of the scales; a vector has only one, whatever the attribute says."""
+    """Axis of the scales; for a vector its only one."""
     return 0 if len(axes) == 1 else normalised(node.int("axis", 1), len(axes))
 
 
@@ -44,7 +44,7 @@ def _blocked(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
 
 
 def dynamic_quantize(node: Node, context: Context) -> None:
-    """The range is that of all elements, so a lane that is not zero would change every other."""
+    """Lock every axis: the range spans all elements, so a new lane that is not zero changes all others."""
     axes = context.need(0)
     same_as(context, 0, axes)
     context.pin_all(axes, "the quantization range is taken over all lanes, and a filled one need not be zero")

@@ -1,4 +1,4 @@
-"""Operators that repeat, stretch or move elements between axes."""
+"""Tie rules of operators that repeat, stretch or move elements between axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that regroup or reorder axes without touching the elements."""
+"""Tie rules of operators that regroup or reorder axes and leave the elements alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _copied(axes: Axes, target: tuple[Element, ...]) -> tuple[Element, ...]:
 
 
 def _target_sizes(context: Context, axes: Axes, target: tuple[Element, ...]) -> list[Size]:
-    """Sizes of the result as far as target and input tell; -1 takes what the others leave."""
+    """Sizes of the result as far as target and input determine them; -1 is the quotient of the rest."""
     sizes: list[Size] = []
     for element in target:
         if isinstance(element, Dimension):
@@ -97,7 +97,7 @@ def transpose(node: Node, context: Context) -> None:
 
 
 def squeeze(_node: Node, context: Context) -> None:
-    """Axes of size 1 go; they have to stay 1."""
+    """Remove axes of size 1, and lock them at that size."""
     axes = context.need(0)
     listed = context.ints_of("axes", 1, ())
     if listed is None:

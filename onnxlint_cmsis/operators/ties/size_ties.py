@@ -1,4 +1,4 @@
-"""What operators do to a list of sizes that they are given as data."""
+"""Rules for sizes as data: how operators carry a list of sizes."""
 
 from __future__ import annotations
 

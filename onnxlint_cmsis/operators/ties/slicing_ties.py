@@ -1,4 +1,4 @@
-"""Operators that join axes, or take pieces of them."""
+"""Tie rules of operators that join axes or take pieces of them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *,
 
 
 class Limits(NamedTuple):
-    """What one sliced axis asks for."""
+    """Limits of one sliced axis."""
 
     element: int
     start: int
@@ -158,7 +158,7 @@ def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool
 
 
 def pad(_node: Node, context: Context) -> None:
-    """Axes grow at both ends by a fixed count; only constant padding leaves the lanes alone."""
+    """Extend axes at both ends by fixed counts; lock the lanes unless the padding is constant."""
     axes = context.need(0)
     pads = context.ints_of("pads", 1)
     chosen = context.ints(3) if context.has(3) else tuple(range(len(axes)))

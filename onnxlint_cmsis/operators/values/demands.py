@@ -61,7 +61,7 @@ def concat_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | 
 
 
 def pad_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-    """The result without what is around."""
+    """The part of the result inside the padding."""
     pads, shape = pads_of(node, view), view.input_shape(node, 0)
     if pads is None or shape is None or len(shape) != mask.ndim or node.text("mode", "constant") != "constant":
         return None

@@ -40,7 +40,7 @@ class ValueView(ABC):
 
     @abstractmethod
     def part(self, node: Node, position: int) -> Interval | None:
-        """What an input adds to a concatenation; None where that is nothing."""
+        """Part that an input adds to a concatenation; None for none."""
 
     @abstractmethod
     def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:

@@ -1,0 +1,166 @@
+"""What a model's author can change about a window: paddings and sizes near by, each tried with `route`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cmsis_nn.conditions import FALSE
+from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+from onnxlint_cmsis.types import KernelCall, Pair
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.checks.subject import Subject
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.rows import Hazard
+
+PADDINGS = frozenset({"padding.h", "padding.w", "pad_after.h", "pad_after.w"})
+MOST_PADDING = 8
+"""Largest padding tried; a window never needs more than it has columns."""
+MOST_SIZES = 8
+"""How far a height or width is changed."""
+
+
+def about_padding(hazard: Hazard) -> bool:
+    """Whether a hazard depends on how the window is padded."""
+    return bool(PADDINGS & (hazard.when.names() | (hazard.unsized or FALSE).names()))
+
+
+def asked(call: KernelCall) -> str:
+    """What the model asks of a window, in its author's words: `padding=1 on width 128`, `pads=[0, 0, 1, 1] on 8x8`."""
+    before, after, size = call.padding, call.pad_after, call.input_dims
+    if _one_row(call):
+        text = f"padding={before.w}" if before.w == after.w else f"padding={before.w} before and {after.w} after"
+        return f"{text} on width {_shown(size.w)}"
+    pads = (before.h, before.w, after.h, after.w)
+    text = f"padding={before.h}" if len(set(pads)) == 1 else f"pads=[{', '.join(map(_shown, pads))}]"
+    return f"{text} on {_shown(size.h)}x{_shown(size.w)}"
+
+
+def works(subject: Subject) -> Iterator[str]:
+    """The nearest padding and the nearest size of which no hazard is known: `padding=2 on width 128`."""
+    for tries in (_paddings(subject.layer.call), _sizes(subject.layer.call)):
+        found = next((call for call in tries if _clean(subject.routed(call))), None)
+        if found is not None:
+            yield f"{asked(found)}{_changed_output(subject.layer.call, found)}"
+
+
+def pad_in_front(subject: Subject) -> bool:
+    """Whether the layer is right behind a Pad node that pads for it and that no kernel call takes over."""
+    call = subject.layer.call
+    h, w = call.input_dims.h, call.input_dims.w
+    before, after = call.padding, call.pad_after
+    if _transposed(call) or None in (h, w, *before, *after) or _taken_over(call):
+        return False
+    grown = Pair((h or 0) + (before.h or 0) + (after.h or 0), (w or 0) + (before.w or 0) + (after.w or 0))
+    padded = _with(call, Pair(0, 0), Pair(0, 0), grown)
+    return padded is not None and _clean(subject.routed(padded))
+
+
+def span(subject: Subject, hazard: Hazard) -> str:
+    """Releases in which the layer meets the hazard: `since CMSIS-NN 6.0.0, fixed in main`; each is tried."""
+    routes = {name: subject.routed_in(name) for name in REVIEWED}
+    met = [name for name in REVIEWED if hazard in routes[name].hazards]
+    last = REVIEWED.index(met[-1]) + 1
+    since = f"since CMSIS-NN {met[0]}"
+    if last == len(REVIEWED):
+        return f"in every release up to {met[-1]}" if met[0] == REVIEWED[0] else f"{since}, not fixed in {met[-1]}"
+    after = REVIEWED[last]
+    return f"{since}, fixed in {after}" if _clean(routes[after]) else f"from CMSIS-NN {met[0]} to {met[-1]}"
+
+
+def right_releases(subject: Subject) -> tuple[str, ...]:
+    """Releases with a kernel for the layer and no known hazard, newest first."""
+    return tuple(name for name in reversed(REVIEWED) if _clean(subject.routed_in(name)))
+
+
+def _clean(found: Route) -> bool:
+    return bool(found.kernel and not found.undecided and not found.hazards and not found.open_hazards)
+
+
+def _one_row(call: KernelCall) -> bool:
+    return call.input_dims.h == 1 and call.filter_dims.h == 1
+
+
+def _transposed(call: KernelCall) -> bool:
+    return call.entry.startswith("transpose_conv")
+
+
+def _taken_over(call: KernelCall) -> bool:
+    """Whether a Pad of the layer's own amounts would be folded into the call (see lower/pads.py)."""
+    amounts = (((before or 0), (after or 0)) for before, after in zip(call.padding, call.pad_after, strict=True))
+    axes = zip(_spans(call), amounts, strict=True)
+    return all(0 <= after - before <= 1 and before + after < (reach or 1) for reach, (before, after) in axes)
+
+
+def _spans(call: KernelCall) -> Pair:
+    """Rows and columns that a window reaches over."""
+    sizes = zip((call.filter_dims.h, call.filter_dims.w), call.dilation, strict=True)
+    return Pair(*(((size or 1) - 1) * (step or 1) + 1 for size, step in sizes))
+
+
+def _paddings(call: KernelCall) -> Iterator[KernelCall]:
+    """The call with other paddings: those of the same sum first, then even ones, then near ones."""
+    spans = _spans(call)
+    limits = [min((reach or 1) - 1, MOST_PADDING) for reach in spans]
+    before, after = call.padding.w or 0, call.pad_after.w or 0
+    most = range(max(limits) + 1)
+    ways = [(b, a) for b in most for a in most if (b, a) != (before, after) or not _one_row(call)]
+    ways.sort(key=lambda way: (abs(sum(way) - before - after), abs(way[0] - way[1]), abs(way[0] - before)))
+    size = Pair(call.input_dims.h, call.input_dims.w)
+    for way in ways:
+        made = [Pair(*(min(amount, limit) for limit in limits)) for amount in way]
+        changed = _with(call, made[0], made[1], size)
+        if changed is not None and changed != call:
+            yield changed
+
+
+def _sizes(call: KernelCall) -> Iterator[KernelCall]:
+    """The call on other widths, and heights where the window has rows: one less, one more, two less, and so on."""
+    h, w = call.input_dims.h, call.input_dims.w
+    if h is None or w is None:
+        return
+    for step in (sign * far for far in range(1, MOST_SIZES + 1) for sign in (-1, 1)):
+        size = Pair(h if _one_row(call) else h + step, w + step)
+        changed = _with(call, call.padding, call.pad_after, size) if min(size.h or 0, size.w or 0) > 0 else None
+        if changed is not None:
+            yield changed
+
+
+def _with(call: KernelCall, before: Pair, after: Pair, size: Pair) -> KernelCall | None:
+    """The call with another padding and input plane, and the output that follows; None where there is none."""
+    axes = [_output(call, axis, before[axis], after[axis], size[axis]) for axis in (0, 1)]
+    if any(one is None or one < 1 for one in axes):
+        return None
+    return call._replace(
+        input_dims=call.input_dims._replace(h=size.h, w=size.w),
+        output_dims=call.output_dims._replace(h=axes[0], w=axes[1]),
+        padding=before,
+        pad_after=after,
+    )
+
+
+def _output(call: KernelCall, axis: int, before: int | None, after: int | None, size: int | None) -> int | None:
+    """Output size along an axis: ONNX's formula; of a transposed convolution what changes with padding and input."""
+    stride, had = call.stride[axis], call.input_dims[1 + axis]
+    made, old = call.output_dims[1 + axis], (call.padding[axis], call.pad_after[axis])
+    if before is None or after is None or size is None or stride is None or had is None or made is None or None in old:
+        return None
+    if _transposed(call):
+        return made + sum(one or 0 for one in old) - before - after + (size - had) * stride
+    reach = _spans(call)[axis] or 1
+    return (size + before + after - reach) // stride + 1 if size + before + after >= reach else None
+
+
+def _changed_output(call: KernelCall, found: KernelCall) -> str:
+    """What the output becomes, where the input stays and the output does not."""
+    old, new = call.output_dims, found.output_dims
+    if call.input_dims != found.input_dims or old == new:
+        return ""
+    if _one_row(call):
+        return f" (output width {new.w} for {old.w})"
+    return f" (output {new.h}x{new.w} for {old.h}x{old.w})"
+
+
+def _shown(size: int | None) -> str:
+    return "?" if size is None else str(size)

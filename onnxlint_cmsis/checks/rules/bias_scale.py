@@ -1,0 +1,77 @@
+"""A bias has another type, scale or zero-point than the sums it is added to.
+
+The kernels start each sum from the bias: int32, in int16 layers int64 (or int32, where the caller says so), of scale
+input scale x weight scale and zero-point 0. No function has an argument for another one. Integers of another scale
+that are handed on as they stand give wrong numbers with status SUCCESS (TensorFlow Lite Micro does not check it); a
+converter that reads the scale has to write the bias anew, which rounds it by at most half a unit of the sums. A bias
+in float is rounded the same way, which costs nothing.
+
+**What to do.** Quantize the bias with the product of both scales. ONNX Runtime's quantizer does (tried with 1.31.1)
+unless `extra_options={"QuantizeBias": False}` leaves it in float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.quantization_check import described
+from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.lower.bias_numbers import BiasNumbers, bias_of
+from onnxlint_cmsis.types import Level, Statement
+
+WIDE = ("int32", "int64")
+"""Types of a bias whose integers a caller may hand on."""
+SEEN = 0.5
+"""Steps of the output from which on a difference can be seen."""
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int32[4] v = {500}, float t = {SCALE}, int32 u = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, z)
+    k = DequantizeLinear(v, t, u)
+    c = Conv(a, b, k)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN508",
+    name="bias-scale",
+    level=Level.WARNING,
+    scope=RuleScope.MODEL,
+    summary="A bias has another type, scale or zero-point than the sums it is added to.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("SCALE", "0.02")),
+    good=Example(_MODEL.replace("SCALE", "0.01")),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each layer whose bias has to be written anew."""
+    graph = subject.model.graph
+    for record in subject.lowered.records:
+        bias = bias_of(graph, record)
+        if bias is None:
+            continue
+        for level, cause, text in _said(bias):
+            wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
+            where = node_location(graph.path, record.node)
+            yield Statement(f"{described(record.node)}: {text} {wanted}", where, level=level, cause=cause)
+
+
+def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:
+    """Level, cause and what is wrong with a bias."""
+    if bias.stored is None or bias.stored.elem_type not in WIDE:
+        kind = bias.stored.elem_type if bias.stored else "float"
+        text = (
+            f"its bias is {kind}; the kernels add integers of scale input x weight, which the converter has to write."
+        )
+        yield Level.NOTE, kind, text
+    elif bias.factor != 1.0 or any(bias.stored.zero_points or ()):
+        what = f"has {bias.factor:.4g} times the scale input x weight" if bias.factor != 1.0 else "has a zero-point"
+        level = Level.WARNING if bias.off >= SEEN else Level.NOTE
+        off = f"Its integers, taken as they stand, put results off by up to {bias.off:,.1f} steps of the output."
+        yield level, "scale", f"its bias {what}; the kernels have no argument for that. {off}"

@@ -1,0 +1,86 @@
+"""A layer's sums can overflow for some input.
+
+The s8 kernels add products in int32, and shift the sum to the left before they multiply it where the multiplier
+(input scale x weight scale / output scale) is 1 or more. The sum wraps around where it leaves 32 bits, and the output
+is wrong with status SUCCESS. The bound is exact for the layer's weights, bias and zero-points: some integers of the
+input's type reach it; whether the model ever sees such an input is another question. int16 convolutions add in 64
+bits behind the 512th column, but not in the last of an odd number of output pixels without MVE (arm_convolve_s16.c of
+6.0.0 and later).
+
+Mostly it is the bias that is too large: a channel whose weights are tiny has a tiny scale, and its bias in units of
+that scale fills the 32 bits.
+
+Weights are read only where sizes and bias leave the question open, in files up to `size-checks-limit`, and not with
+`--no-weights`.
+
+**What to do.** Give the channel's weights a larger scale, or remove the channel where its weights are all zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.lower.sum_bounds import SumBound, overflow_of
+from onnxlint_cmsis.types import Isa, Level, Statement
+
+S16_SINCE = "6.0.0"
+"""First release whose arm_convolve_s16 adds in 32 bits."""
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {127}, float u = {0.001}, int32[4] v = {BIAS}, float t = {0.0001},
+ int32 k = {0}, float o = {3000}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, u, z)
+    d = DequantizeLinear(v, t, k)
+    c = Conv(a, b, d)
+    y = QuantizeLinear(c, o, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN515",
+    name="sum-overflow",
+    level=Level.WARNING,
+    scope=RuleScope.MODEL,
+    summary="A layer's sums can overflow for some input.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("BIAS", "2147483000")),
+    good=Example(_MODEL.replace("BIAS", "2147400000")),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each layer whose sums leave 32 bits for some input."""
+    records = {record.node.index: record for record in subject.lowered.records}
+    bounds: dict[int, SumBound | None] = {}
+    for layer in subject.layers():
+        index = layer.layer.node.index
+        if not layer.layer.assumed and layer.route.kernel and _in_32_bits(layer):
+            if index not in bounds:
+                bounds[index] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed)
+            bound = bounds[index]
+            if bound is not None:
+                yield replace(layer.say(_text(bound)), targets=(layer.target.label,))
+
+
+def _in_32_bits(layer: Subject) -> bool:
+    """Whether a layer's kernel keeps some sum in 32 bits to the end."""
+    if layer.layer.call.entry != "convolve_s16":
+        return True
+    since = RELEASES.index(layer.target.release) >= RELEASES.index(S16_SINCE)
+    return since and layer.target.isa is not Isa.MVE
+
+
+def _text(bound: SumBound) -> str:
+    shifted = f", shifted to the left by {bound.shift}" if bound.shift else ""
+    channels = f"{bound.channels} channels" if bound.channels > 1 else f"channel {bound.channel}"
+    return (
+        f"sums of {channels} can overflow int32: for some input channel {bound.channel} reaches "
+        f"{bound.largest:,}{shifted}; 2,147,483,647 is the most. "
+        "Give its weights a larger scale, or its bias a smaller value."
+    )

@@ -1,0 +1,62 @@
+"""Activations or weights are uint8.
+
+CMSIS-NN's s8 functions take int8. A uint8 tensor becomes int8 exactly where 128 is taken off each integer and off the
+zero-point: every real number stays what it was. The linter looks at such a model as what it becomes. Whoever hands
+its integers on as they are computes other numbers, and TensorFlow Lite Micro has no uint8 convolution.
+
+**What to do.** Quantize as int8, or let the converter take off 128. With ONNX Runtime's quantizer (tried with
+1.31.1): `activation_type=QuantType.QInt8, weight_type=QuantType.QInt8`, which are its defaults for QDQ models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.quantization_check import described
+from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.types import Level, Statement
+
+_MODEL = """
+g (TYPE[1, 4, 8, 8] x) => (TYPE[1, 4, 8, 8] y)
+<float s = {0.1}, TYPE z = {ZERO}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear(w, s, wz)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN504",
+    name="unsigned-integers",
+    level=Level.NOTE,
+    scope=RuleScope.MODEL,
+    summary="Activations or weights are uint8.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("TYPE", "uint8").replace("ZERO", "128")),
+    good=Example(_MODEL.replace("TYPE", "int8").replace("ZERO", "0")),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each node with uint8 operands; all say what is uint8 in the model."""
+    graph = subject.model.graph
+    unsigned = {record: _parts(record) for record in subject.lowered.records}
+    what = list(dict.fromkeys(part for parts in unsigned.values() for part in parts))
+    names = " and ".join(what)
+    option = ", ".join(f"{part.removesuffix('s')}_type=QuantType.QInt8" for part in what)
+    remedy = advice(graph, f"Quantize {names} as int8, or let the converter take off 128", option)
+    for record in (record for record, parts in unsigned.items() if parts):
+        text = f"{described(record.node)}: its {' and '.join(unsigned[record])} are uint8; CMSIS-NN takes int8."
+        exact = "Taking 128 off their integers and zero-points is exact."
+        yield Statement(f"{text} {exact} {remedy}", node_location(graph.path, record.node), cause="uint8")
+
+
+def _parts(record: LoweredLayer) -> list[str]:
+    """What of a node is uint8."""
+    activations = any(each is not None and each.elem_type == "uint8" for each in (*record.inputs, record.output))
+    weights = record.weights is not None and record.weights.elem_type == "uint8"
+    return ["activations"] * activations + ["weights"] * weights

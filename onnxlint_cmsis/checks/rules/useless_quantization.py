@@ -1,0 +1,50 @@
+"""A DequantizeLinear and QuantizeLinear pair does nothing.
+
+QuantizeLinear right behind DequantizeLinear, with its type, scale and zero-point, gives back the integers that went
+in. It costs nothing where the converter sees that, and two passes over the tensor where it does not.
+
+**What to do.** Take both out: what reads the QuantizeLinear can read what the DequantizeLinear reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.quantization_check import described
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.lower.quantize_pairs import useless_pairs
+from onnxlint_cmsis.types import Level, Statement
+
+_MODEL = """
+g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}> {
+    BEFOREa = DequantizeLinear(INPUT, s, z)
+    b = DequantizeLinear(w, s, z)
+    c = Conv(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN514",
+    name="useless-quantization",
+    level=Level.NOTE,
+    scope=RuleScope.MODEL,
+    summary="A DequantizeLinear and QuantizeLinear pair does nothing.",
+    docs=__doc__,
+    bad=Example(
+        _MODEL.replace("BEFORE", "d = DequantizeLinear(x, s, z)\n    e = QuantizeLinear(d, s, z)\n    ").replace(
+            "INPUT", "e"
+        )
+    ),
+    good=Example(_MODEL.replace("BEFORE", "").replace("INPUT", "x")),
+)
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each pair."""
+    graph = subject.model.graph
+    for before, node in useless_pairs(graph):
+        text = f"{described(node)} gives back the integers that {described(before)} reads: both can go."
+        yield Statement(text, node_location(graph.path, node), cause="pair")

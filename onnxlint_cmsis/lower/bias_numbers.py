@@ -1,0 +1,59 @@
+"""How a layer's bias is stored, and by how much results are off where its integers are taken as they stand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import operands, parameters_of
+from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
+from onnxlint_cmsis.lower.stored_types import weights_behind
+
+EQUAL = 1e-4
+"""Relative difference of scales up to which they count as equal: float32 products of float32 scales are closer."""
+
+
+class BiasNumbers(NamedTuple):
+    """How a bias is stored, against what the kernels add: integers of scale input x weight and zero-point 0."""
+
+    stored: AffineQuantization | None
+    """Its quantization; None for a bias in float."""
+    factor: float
+    """Scale of the bias over input scale x weight scale, for the channel where they differ most; 1 where all agree."""
+    off: float
+    """Largest difference in steps of the output, for a caller that takes the integers as they stand."""
+
+
+def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
+    """Bias of a layer of a quantized model; None without one, and where its scale follows from the operator."""
+    node, weights = record.node, record.weights
+    place = operands(node.domain, node.op_type).bias
+    if not 0 <= place < len(node.inputs) or not node.inputs[place] or parameters_of(node, 0) is not None:
+        return None
+    factors = [node.attributes.get(name, 1.0) for name in ("alpha", "beta")]
+    source = record.inputs[0] if record.inputs else None
+    if weights is None or source is None or record.output is None or factors != [1.0, 1.0]:
+        return None
+    constant, stored = weights_behind(graph, node.inputs[place]), of_weights(graph, node, place)
+    if constant is None or stored is None:
+        return BiasNumbers(None, 1.0, 0.0) if constant else None
+    values = constant.values()
+    if values is None or not stored.known or not weights.known or not source.scale or not record.output.scale:
+        return None
+    return _compared(stored, [source.scale * each for each in weights.scales or ()], values, record.output.scale)
+
+
+def _compared(
+    stored: AffineQuantization, wanted: list[float], values: tuple[int | float, ...], step: float
+) -> BiasNumbers | None:
+    """The bias against the scales that its integers are taken for, channel by channel; `step` is the output's scale."""
+    count = len(values)
+    own, zeros = list(stored.scales or ()), list(stored.zero_points or ())
+    if any(length not in (1, count) for length in (len(wanted), len(own), len(zeros))) or not all(wanted):
+        return None
+    wanted, own, zeros = (wanted * count)[:count], (own * count)[:count], (zeros * count)[:count]
+    meant = [(value - zero) * scale for value, zero, scale in zip(values, zeros, own, strict=True)]
+    off = max((abs(b * s - real) / step for b, s, real in zip(values, wanted, meant, strict=True)), default=0.0)
+    factor = max((o / s for s, o in zip(wanted, own, strict=True)), key=lambda ratio: abs(ratio - 1), default=1.0)
+    return BiasNumbers(stored, factor if abs(factor - 1) > EQUAL else 1.0, off)

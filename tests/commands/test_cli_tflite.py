@@ -1,0 +1,189 @@
+"""`.tflite` files on the command line, and the runtime of a run."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from onnxlint_cmsis.cli import main
+from support import paths
+from support.models import one_node
+from support.tflite_models import conv_model, one_operator, tensor
+from support.tflite_writer import operator_code, write
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def runs(*words):
+        code = main(
+            [words[0], "--isolated", *words[1:]] if words[0] in ("memory", "layers") else ["--isolated", *words]
+        )
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return runs
+
+
+def broadcast(**more):
+    operands = [tensor("x", [1, 4, 4, 8]), tensor("k", [8], buffer=1), tensor("sum", [1, 4, 4, 8])]
+    options = ("AddOptions", {"fused_activation_function": "NONE"})
+    return write(one_operator("ADD", operands, options, buffers=[{}, {"data": [1] * 8}], **more))
+
+
+def test_a_finding_names_operator_tensor_and_bytes(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    code, out, _ = run("--output-format", "json", "a.tflite")
+    report = json.loads(out)
+    (found,) = [each for each in report["findings"] if each["level"] != "note"]
+    assert code == 1
+    assert (found["code"], found["location"]["node"], found["location"]["tensor"]) == ("CNN404", "ADD#0", "sum")
+    data = (tmp_path / "a.tflite").read_bytes()
+    assert 0 < found["location"]["offset"] < found["location"]["offset"] + found["location"]["length"] <= len(data)
+    assert found["targets"] == [f"cortex-m{cpu}, CMSIS-NN main, gcc" for cpu in (0, 4, 55)]
+
+
+def test_folders_are_searched_for_both_formats(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    (tmp_path / "b.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    assert run("--show-files", ".")[1].split() == ["a.tflite", "b.onnx"]
+
+
+def test_each_format_has_its_runtime(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    shown = run("--show-settings", "a.tflite")[1]
+    assert 'release = "main"  # tflm@90b983c2' in shown
+    assert 'release = "7.0.0"  # default' in run("--show-settings", "a.onnx")[1]
+    assert 'release = "7.0.0"  # command line' in run("--show-settings", "--release", "7.0.0", "a.tflite")[1]
+    assert 'release = "cmsis5-5.9.0"  # tvm@513c2be0' in run("--show-settings", "--runtime", "tvm", "a.onnx")[1]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "says"),
+    [
+        ("tflm@2025-03", "'2025-03' has not been reviewed; reviewed: "),
+        ("tflm@", "a commit or date has to follow the @"),
+        ("direct@1", "direct has no revisions"),
+        ("executorch@2025-01", "ExecuTorch '2025-01' has not been reviewed; reviewed: cff6f4dd (since 2026-08-22)"),
+        ("tvm@2026-01", "TVM has had no CMSIS-NN since 2024-12-10"),
+        ("glow", "runtime 'glow' is not known; allowed: direct, tflm, executorch, tvm"),
+    ],
+)
+def test_a_runtime_that_nobody_has_reviewed_is_refused(run, runtime, says):
+    code, _, err = run("--runtime", runtime, "a.onnx")
+    assert code == 2
+    assert says in err
+
+
+@pytest.mark.parametrize("revision", ["tflm@2026-06-01", "tflm@7ca66d18", "tflm@2026-05", "tvm@2024-11", "executorch"])
+def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
+    (tmp_path / "a.onnx").write_bytes(one_node("MaxPool", [1, 8, 9, 9], {}, kernel_shape=[2, 2]).SerializeToString())
+    code, out, err = run("--runtime", revision, "a.onnx")
+    assert (code, err) == (0, "")
+    assert "Judged for " in out
+
+
+@pytest.mark.parametrize(("option", "code"), [("--fix", 2), ("--fix-only", 2), ("--diff", 0)])
+def test_fixes_are_not_made_and_nothing_changes(run, tmp_path, option, code):
+    data = broadcast()
+    (tmp_path / "a.tflite").write_bytes(data)
+    done, out, _ = run(option, "a.tflite")
+    assert done == code
+    assert "not yet: fixes are made on ONNX models" in out
+    assert (tmp_path / "a.tflite").read_bytes() == data
+
+
+@pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
+def test_what_is_no_model_is_one_finding(run, tmp_path, data):
+    (tmp_path / "a.tflite").write_bytes(data)
+    code, out, err = run("--output-format", "json", "a.tflite")
+    (found,) = json.loads(out)["findings"]
+    assert (code, found["code"], err) == (2, "CNN009", "")
+    for command in ("layers", "memory"):
+        code, out, err = run(command, "a.tflite")
+        assert (code, out) == (2, "")
+        assert err.startswith("onnxlint-cmsis: error: a.tflite: not a ")
+
+
+def test_a_pointer_is_told_as_such(run, tmp_path):
+    text = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
+    (tmp_path / "a.tflite").write_text(text)
+    code, out, _ = run("--output-format", "json", "a.tflite")
+    assert (code, [each["code"] for each in json.loads(out)["findings"]]) == (2, ["CNN003"])
+
+
+def test_standard_input_is_read_by_its_name(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(broadcast())))
+    code, out, _ = run("--stdin-filename", "a.tflite", "--output-format", "json", "-")
+    assert (code, "CNN404" in out) == (1, True)
+
+
+def test_layers_of_a_tflite_file(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    code, out, _ = run("layers", "--target", "cortex-m4", "--output-format", "json", "a.tflite")
+    (row,) = json.loads(out)["layers"]
+    assert code == 0
+    assert (row["index"], row["op"], row["verdict"], row["reason"]) == (0, "CONV_2D", "CMSIS-NN", "")
+    assert row["functions"] == ["arm_convolve_wrapper_s8"]
+    assert row["chain"][0] == "arm_convolve_wrapper_s8"
+    text = run("layers", "--target", "cortex-m4", "a.tflite")[1]
+    assert text.splitlines()[0].split()[:5] == ["index", "op", "output", "verdict", "functions"]
+
+
+def test_layers_of_an_onnx_file_have_a_column_for_the_runtime(run, tmp_path):
+    (tmp_path / "a.onnx").write_bytes(one_node("MaxPool", [1, 8, 9, 9], {}, kernel_shape=[2, 2]).SerializeToString())
+    assert "runtime" not in run("layers", "a.onnx")[1]
+    _, out, _ = run("layers", "--runtime", "tflm", "--output-format", "json", "a.onnx")
+    assert {row["runtime"] for row in json.loads(out)["layers"]} == {"CMSIS-NN"}
+
+
+def test_memory_as_json_and_as_text(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    code, out, _ = run("memory", "--target", "cortex-m4", "--output-format", "json", "a.tflite")
+    report = json.loads(out)
+    (target,) = report["targets"]
+    assert (code, report["runtime"], report["cmsis_nn_build"]) == (0, "tflm@90b983c2", "SPEED")
+    assert target["arena_used"] == target["head"] + target["tail"] <= target["arena_needed"]
+    assert {"persistent", "scratch", "plan", "alive"} <= target.keys()
+    text = run("memory", "--target", "cortex-m4", "a.tflite")[1]
+    assert f"arena_used {target['arena_used']} bytes" in text
+    assert len(text.splitlines()) == 7 + len(target["plan"])
+
+
+def test_memory_says_why_there_is_none(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model(operator_codes=[operator_code("POW")])))
+    code, out, _ = run("memory", "--target", "cortex-m4", "a.tflite")
+    assert code == 1
+    assert "no arena: its tensors are not allocated: Failed to get registration from op code POW" in out
+    code, _, err = run("memory", "a.onnx")
+    assert (code, err) == (2, "onnxlint-cmsis: error: a.onnx: memory is worked out for .tflite files\n")
+    code, _, err = run("memory", "--runtime", "tvm", "a.tflite")
+    assert (code, err) == (2, "onnxlint-cmsis: error: --runtime: memory is worked out for tflm, not for tvm\n")
+
+
+def test_an_onnx_run_loads_nothing_of_it(tmp_path):
+    (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    names = ("formats.tflite", "tflite_files", "runtimes.tflm", "runtimes.judge", "runtimes.tflm_conditions")
+    unwanted = tuple(f"onnxlint_cmsis.{name}" for name in names)
+    code = (
+        "import sys; from onnxlint_cmsis.cli import main; main(sys.argv[1:]); "
+        f"print([name for name in {unwanted} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--isolated", str(tmp_path / "a.onnx")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_hook_that_lints_takes_both_formats():
+    lint, fix = yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert re.search(lint["files"], "models/a.tflite")
+    assert not re.search(lint["files"], "models/a.tflite.txt")
+    assert not re.search(fix["files"], "models/a.tflite")

@@ -1,0 +1,251 @@
+"""What runtimes make of layers of ONNX models: a model for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.lower.verdict import Verdict
+from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
+from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_of
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
+from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
+from support.models import one_node, read, text
+from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
+
+REFUSED, WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
+REFERENCE, CMSIS_NN, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.CMSIS_NN, RuntimeVerdict.UNDECIDED
+Model = Callable[[], onnx.ModelProto]
+DYNAMIC = """<ir_version: 10, opset_import: ["" : 13]>
+g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float ws = {0.1}> {
+    q, s, z = DynamicQuantizeLinear(x)
+    i = MatMulInteger(q, w, z, wz)
+    f = Cast<to = 1>(i)
+    t = Mul(s, ws)
+    y = Mul(f, t)
+}"""
+
+
+def case(name: str) -> Model:
+    return lambda: CASES[name]().model()
+
+
+def moved(op_type: str, shape: tuple[int, ...], kind: type[np.generic] = np.int8, **attributes: object) -> Model:
+    """One operator on a quantized tensor, its result of the same scale."""
+    return lambda: Qdq(shape, kind).layer(op_type, **attributes).rounded(0.1).model()
+
+
+def extremes(scale: float, kind: type[np.generic] = np.int8) -> Model:
+    def build() -> onnx.ModelProto:
+        made = convolution(Qdq(kind=kind))
+        return made.layer("Max", "x_real").rounded(scale).model()
+
+    return build
+
+
+def deep_pad(shape: tuple[int, ...]) -> Model:
+    def build() -> onnx.ModelProto:
+        made = Qdq(shape)
+        amounts = [0] * len(shape)
+        return made.layer("Pad", made.constant("pads", np.array([*amounts[:-1], 1, *amounts]))).rounded(0.1).model()
+
+    return build
+
+
+def pool(**more: object) -> Model:
+    return moved("MaxPool", (2, 4, 6, 6), kernel_shape=[2, 2], **more)
+
+
+def deep_product(rank: int) -> Model:
+    def build() -> onnx.ModelProto:
+        made = Qdq((1,) * (rank - 2) + (3, 8))
+        return made.layer("MatMul", made.weights("w", (8, 3), axis=1)).rounded(0.2).model()
+
+    return build
+
+
+def depthwise(batch: int = 1) -> Model:
+    """A quantized depthwise convolution without a bias."""
+
+    def build() -> onnx.ModelProto:
+        made = Qdq((batch, 4, 6, 6))
+        return made.layer("Conv", made.weights("w", (4, 1, 3, 3)), group=4).rounded(0.2).model()
+
+    return build
+
+
+def activations(shape: tuple[int, ...]) -> Model:
+    """A product of two activations."""
+    return lambda: Qdq(shape).layer("MatMul", "x_real").rounded(0.2).model()
+
+
+def plain(
+    op_type: str, shape: tuple[int, ...], weights: dict[str, tuple[int, ...]] | None = None, **more: object
+) -> Model:
+    return lambda: one_node(op_type, list(shape), weights or {}, **more)
+
+
+def upsampled() -> onnx.ModelProto:
+    return one_node("ConvTranspose", [*IMAGE], {"w": (4, 4, 3, 3)}, strides=[2, 2], output_padding=[1, 1])
+
+
+def lstm() -> onnx.ModelProto:
+    node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], "lstm", hidden_size=4)
+    weights = {"w": np.zeros((1, 16, 3), np.float32), "r": np.zeros((1, 16, 4), np.float32)}
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [5, 1, 3])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [5, 1, 1, 4])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+
+
+FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
+    ("tflm", "scales known at run time", lambda: text(DYNAMIC), "hybrid", REFUSED),
+    ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
+    ("tflm", "a zero-point of weights", case("weights with a zero-point"), "wrong", WRONG),
+    ("tflm", "a zero-point of dense weights", case("dense weights with a zero-point"), "stops", HALTS),
+    ("tflm", "int16 with a zero-point", case("int16 with a zero-point"), "stops", REFUSED),
+    ("tflm", "int16 dense per channel", case("int16 dense of several scales"), "per-channel-dense", REFUSED),
+    ("tflm", "a max pool of unequal scales", case("max pool of unequal scales"), "stops", REFUSED),
+    ("tflm", "a concat of unequal scales", case("concat of unequal scales"), "stops", REFUSED),
+    ("tflm", "a softmax of another scale", case("softmax of another scale"), "stops", REFUSED),
+    ("tflm", "a maximum of unequal scales", extremes(0.3), "wrong", WRONG),
+    ("tflm", "a transpose of six dimensions", moved("Transpose", (1, 2, 1, 2, 3, 4)), "rank", REFUSED),
+    ("tflm", "a transpose of five dimensions", moved("Transpose", (1, 2, 4, 3, 4)), "rank", WRONG),
+    ("tflm", "a pad of five dimensions", deep_pad((2, 1, 2, 3, 4)), "rank", WRONG),
+    ("tflm", "an int16 transpose", moved("Transpose", IMAGE, np.int16, perm=[0, 2, 3, 1]), "reference", REFERENCE),
+    ("tflm@2026-05-21", "a pool of a batch", pool(), "batch", WRONG),
+    ("tflm@2026-05-21", "a depthwise layer of a batch", depthwise(2), "batch", HALTS),
+    ("tflm", "a sum of unequal shapes", case("constant per channel behind a scale"), "broadcast", REFERENCE),
+    ("tflm", "a dense layer of five dimensions", deep_product(5), "stops", HALTS),
+    ("tflm", "a dense layer of three dimensions", deep_product(3), "stops", HALTS),
+    ("tflm", "a depthwise layer without a bias", depthwise(), "stops", HALTS),
+    ("tflm", "an LSTM", lstm, "reference", UNDECIDED),
+    ("tflm", "a global average pool", case("average pool of equal scales"), "mean", REFERENCE),
+    ("tflm", "a power", plain("Pow", IMAGE, {"p": (1,)}), "operator", REFUSED),
+    ("tflm", "a sigmoid", case("sigmoid"), "reference", REFERENCE),
+    ("tflm", "a concat", case("concat of equal scales"), "reference", REFERENCE),
+    ("executorch", "a one-dimensional convolution", plain("Conv", (1, 4, 9), {"w": (4, 4, 3)}), "reference", REFERENCE),
+    ("executorch", "int16", case("int16"), "reference", REFERENCE),
+    ("executorch", "a depthwise layer of a batch", depthwise(2), "batch", CMSIS_NN),
+    ("executorch", "a sum with one number", case("one number"), "broadcast", REFERENCE),
+    ("executorch", "a zero-point of dense weights", case("dense weights with a zero-point"), "stops", REFUSED),
+    ("executorch", "dense per channel", case("dense weights of several scales"), "per-channel-dense", REFERENCE),
+    ("executorch", "output padding", upsampled, "reference", REFERENCE),
+    ("executorch", "a pool that rounds up", pool(ceil_mode=1), "reference", REFERENCE),
+    ("executorch", "a transpose of five dimensions", moved("Transpose", (1, 2, 4, 3, 4)), "rank", REFUSED),
+    ("executorch", "a pad of five dimensions", deep_pad((2, 1, 2, 3, 4)), "reference", REFERENCE),
+    ("executorch", "a product of four dimensions", activations((1, 2, 3, 3)), "reference", REFERENCE),
+    ("executorch", "a sigmoid", case("sigmoid"), "reference", REFERENCE),
+    ("executorch", "an LSTM", lstm, "reference", REFERENCE),
+    ("tvm", "a zero-point of weights", case("weights with a zero-point"), "reference", REFERENCE),
+    ("tvm", "int16 with a zero-point", case("int16 with a zero-point"), "reference", REFERENCE),
+    ("tvm", "a depthwise layer without a bias", depthwise(), "reference", REFERENCE),
+    ("tvm", "a pool of a batch", pool(), "batch", REFERENCE),
+    ("tvm", "a pool of unequal scales", case("max pool of unequal scales"), "reference", REFERENCE),
+    ("tvm", "a softmax of another scale", case("softmax of another scale"), "reference", REFERENCE),
+    ("tvm", "a transpose", moved("Transpose", IMAGE), "reference", REFERENCE),
+]  # fmt: skip
+
+
+def analysed(model: onnx.ModelProto, runtime: Runtime) -> ModelAnalysis:
+    targets = (parse_target("cortex-m4", runtime.release or "7.0.0"),)
+    return ModelAnalysis("-", AnalysisSettings(targets, runtime=runtime), graph=read(model))
+
+
+def judged(model: onnx.ModelProto, runtime: str) -> tuple[JudgedLayer, ...]:
+    found = analysed(model, runtime_of(runtime)).judged
+    assert found is not None
+    return found.layers
+
+
+@pytest.mark.parametrize(("runtime", "what", "model", "kind", "verdict"), FOUND, ids=[f"{r} {w}" for r, w, *_ in FOUND])
+def test_a_layer_is_decided_by_its_row(runtime, what, model, kind, verdict):
+    decided = [(layer.row.kind, layer.verdict) for layer in judged(model(), runtime) if layer.row]
+    assert (f"runtime-{kind}", verdict) in decided, what
+
+
+def test_every_row_is_met_by_a_model():
+    met = {id(layer.row) for runtime, _, model, *_ in FOUND for layer in judged(model(), runtime)}
+    rows = [(name, row) for name, rows in CONDITIONS.items() for row in rows]
+    assert [(name, row.ops, row.reason) for name, row in rows if row.kind and id(row) not in met] == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "model"),
+    [
+        ("tflm", case("plain convolution")),
+        ("tflm", case("dense")),
+        ("tflm", case("softmax as the function has it")),
+        ("tflm", pool()),
+        ("tflm@2026-06-01", pool()),
+        ("executorch", case("dense")),
+        ("executorch", case("constant per channel behind a scale")),
+        ("tvm", case("plain convolution")),
+    ],
+)
+def test_what_a_runtime_hands_over_is_left_alone(runtime, model):
+    layers = judged(model(), runtime)
+    assert {layer.verdict for layer in layers} == {CMSIS_NN}
+    assert not any(layer.row and layer.row.kind for layer in layers)
+
+
+def test_a_layer_beside_cmsis_nn_has_no_route():
+    analysis = analysed(CASES["concat of equal scales"]().model(), runtime_of("tflm"))
+    (record,) = [each for each in analysis.lowered.records if each.node.op_type == "Concat"]
+    assert record.verdict is Verdict.PLAIN
+    assert record.node.label not in [layer.node.label for layer in analysis.lowered.layers]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "becomes"),
+    [
+        ({"pads": [1, 1, 1, 1]}, False),
+        ({"pads": [0, 0, 0, 0]}, False),
+        ({"pads": [2, 2, 0, 0]}, True),
+        ({"pads": [0, 1, 1, 1]}, True),
+        ({"pads": [0, 0, 1, 1], "strides": [2, 2]}, False),
+        ({"pads": [1, 1, 0, 0], "strides": [2, 2]}, True),
+        ({"pads": [1, 1, 1, 1], "strides": [2, 2]}, True),
+        ({"auto_pad": "SAME_UPPER", "strides": [2, 2]}, False),
+        ({"auto_pad": "SAME_LOWER", "strides": [2, 2]}, True),
+        ({"pads": [2, 2, 2, 2], "dilations": [2, 2]}, False),
+    ],
+)
+def test_padding_that_is_neither_same_nor_valid_becomes_a_pad(attributes, becomes):
+    model = one_node("Conv", [1, 4, 8, 8], {"w": (4, 4, 3, 3), "b": (4,)}, **attributes)
+    analysis = analysed(model, runtime_of("tflm"))
+    assert analysis.judged is not None
+    (layer,) = analysis.judged.layers
+    assert layer.padded is becomes
+    (direct,) = analysed(model, runtime_of("direct")).lowered.layers
+    (call,) = [each.call for each in analysis.lowered.layers]
+    assert call.output_dims == direct.call.output_dims
+    if becomes:
+        before, after = direct.call.padding, direct.call.pad_after
+        assert (call.padding, call.pad_after) == ((0, 0), (0, 0))
+        assert call.input_dims.h == direct.call.input_dims.h + before.h + after.h
+        assert "runtime-padding" in [remark.kind for remark in analysis.remarks]
+    else:
+        assert call == direct.call
+
+
+def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
+    assert "Invoke returns kTfLiteOk" in status_text("tflm", "convolve_s8")
+    assert "Invoke returns an error" in status_text("tflm", "fully_connected_s8")
+    assert status_text("executorch", "convolve_s8") == status_text("direct", "convolve_s8") == ""
+    stems = [stem for row in TFLM for stem in row.stems]
+    assert len(stems) == len(set(stems))
+
+
+def test_dense_layers_of_rank_two_are_left_alone():
+    assert not any(layer.row for layer in judged(dense().model(), "tflm"))
