@@ -144,7 +144,7 @@ class _Runner:
         return made[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
-        """Each layer that fits the board in an image of its own, on inputs recorded from ONNX Runtime."""
+        """Each layer that fits the board in a separate image, on inputs recorded from ONNX Runtime."""
         layers: list[LayerVerdict] = []
         large: list[tuple[str, str]] = []
         memories: list[Memory] = []

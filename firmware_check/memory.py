@@ -45,7 +45,7 @@ class Memory:
     scratch: Bytes
     """Largest scratch of a layer."""
     flash: dict[str, int] = field(default_factory=dict)
-    """Bytes of flash by owner; empty where each layer has an image of its own."""
+    """Bytes of flash by owner; empty where each layer has a separate image."""
     ram: dict[str, int] = field(default_factory=dict)
     """Bytes of RAM by owner, without scratch and stack; empty likewise."""
 

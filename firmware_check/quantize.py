@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from firmware_check.errors import FirmwareError
 from firmware_check.reading.table import OPERATORS
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
-from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
 from onnxlint_cmsis.operators.roles import Form

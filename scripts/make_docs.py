@@ -17,13 +17,15 @@ from firmware_check.reading.table import OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
-from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
+from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402
 from onnxlint_cmsis.operators.registry import OPERATORS as RECORDS  # noqa: E402
+from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS  # noqa: E402
 from report_page import report_page  # noqa: E402
 from runtimes_page import runtimes_page  # noqa: E402
 
@@ -182,7 +184,15 @@ def pages() -> dict[Path, str]:
 def rule_page(rule: Rule) -> str:
     """The page of one rule."""
     head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
-    return head + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+    return head + _repairs(rule) + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+
+
+def _repairs(rule: Rule) -> str:
+    """What `--fix` rewrites for the hazards that a rule reports."""
+    reported = {hazard.id for hazard in all_hazards() if hazard.kind in rule.kinds}
+    rows = [(row, sorted(row.hazards & reported)) for row in REPAIRS if row.hazards & reported]
+    lines = "".join(f"* `{'`, `'.join(names)}`: {row.what} ({row.name})\n" for row, names in rows)
+    return f"\n**What `--fix` rewrites**, beside channel counts:\n\n{lines}" if lines else ""
 
 
 def _example(title: str, example: Example) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +15,15 @@ from onnxlint_cmsis.results.fix_result import (
     Locked,
     Numbers,
     Repair,
+    Rewrite,
     SkippedClass,
+    SkippedRewrite,
     TargetTotal,
     TensorChange,
 )
 from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
+from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
+from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
 HEAD = """# What a report tells of a fix
 
@@ -36,6 +40,8 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("each of layers", LayerChange),
     ("each of totals", TargetTotal),
     ("each of repairs", Repair),
+    ("each of rewrites", Rewrite),
+    ("each of unrewritten", SkippedRewrite),
     ("each of locked", Locked),
     ("each of left", SkippedClass),
     ("macs and bytes", Numbers),
@@ -48,7 +54,29 @@ OBJECTS: tuple[tuple[str, type], ...] = (
 
 def report_page() -> str:
     """The page as Markdown."""
-    return HEAD + "".join(_section(title, made_from) for title, made_from in OBJECTS)
+    return HEAD + "".join(_section(title, made_from) for title, made_from in OBJECTS) + repairs_section(REPAIRS)
+
+
+REPAIRS_HEAD = """
+## Repairs by rewriting
+
+Channel counts are not the only way round a known hazard. A repair changes nodes instead, only where a target meets the
+hazard, and computes the same; it is proven like every other fix, and a second fix finds nothing more to do. Where
+channel counts and a repair both help, the model with fewer predicted instructions is taken.
+
+| repair | what it does | hazards that it answers | price |
+|---|---|---|---|
+"""
+
+
+def repairs_section(repairs: Iterable[RepairRow]) -> str:
+    """The table of repairs."""
+    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs)
+
+
+def _repair(row: RepairRow) -> str:
+    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards))
+    return f"| {row.name} | {row.what} | {hazards} | {row.price} |\n"
 
 
 def _section(title: str, made_from: type[Any]) -> str:

@@ -17,8 +17,9 @@ from firmware_check.reading.workspace import Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower import Verdict, lower
 from onnxlint_cmsis.lower.plain_code import stem_of
-from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
+from onnxlint_cmsis.lower.quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.lower.stored_types import MOVES, STORED
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE

@@ -17,7 +17,7 @@ from onnxlint_cmsis.lower.other import softmax_axes
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.pool import pooling_call
-from onnxlint_cmsis.lower.quantization import STORED
+from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.lower.verdict import Cause, Decision
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ class Workspace:
 def copy_step(names: tuple[str, str, str], source: Value, output: Value, places: Places, offset: int = 0) -> Step:
     """A copy of elements as plain C; `names` are label, operator and reason, `offset` is the first element taken.
 
-    Two bytes of an int16 element are a loop of their own, so that the copy knows bytes only.
+    Two bytes of an int16 element are a further loop, so that the copy handles bytes alone.
     """
     label, op_type, reason = names
     width = source.quantization.bits // 8

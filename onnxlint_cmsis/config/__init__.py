@@ -1,4 +1,4 @@
-"""From what the user writes to the settings a file is linted with.
+"""Settings of each linted file, from the command line and configuration files.
 
 `keys` is the table of everything that can be set, written once; `kinds` says how a value of each kind is checked and
 described. `files` finds and reads the nearest configuration file, `resolve` lays defaults, file and command line over

@@ -1,4 +1,4 @@
-"""Rule codes as users write them: codes, prefixes and kebab names; which rules run, at which level."""
+"""Rule codes as users write them: codes, prefixes and kebab names; the rules that run, and their levels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
-    """True where the rule runs on the file: the longer of select and ignore decides, and ignore where they tie."""
+    """Whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie."""
     selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
     if longest(code, selected) <= longest(code, ignored):
         return False
@@ -58,7 +58,7 @@ def enabled(code: str, settings: Settings, path: str) -> bool:
 
 
 def fixable(settings: Settings, path: str) -> frozenset[str]:
-    """Codes whose findings a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
+    """Codes that a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
     from onnxlint_cmsis.checks.rule_registry import RULES
 
     able = settings.fixable + settings.extend_fixable

@@ -1,4 +1,4 @@
-"""What the table of settings is made of: keys, and the words that some of them allow."""
+"""Parts of the table of settings: keys, and the words that some of them allow."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ METADATA = "key"
 
 
 def setting(kind: str, default: object, doc: str, **more: Any) -> Any:
-    """A field of Settings; the arguments are those of Key, whose name is that of the field."""
+    """A field of Settings; the arguments are those of Key, the key is named after the field."""
     by_hash = False if isinstance(default, dict) else None
     return field(metadata={METADATA: Key("", kind, default, doc, **more)}, hash=by_hash)

@@ -1,4 +1,4 @@
-"""The kinds of value a setting may have: how each is written, checked, made, and described as JSON Schema."""
+"""Kinds of setting values: their syntax, check, conversion and JSON Schema."""
 
 from __future__ import annotations
 

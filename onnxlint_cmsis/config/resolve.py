@@ -78,7 +78,7 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
 
 
 def _forgotten(layer: SettingsLayer) -> list[str]:
-    """Keys whose values from earlier layers fall away."""
+    """Keys that drop their values from earlier layers."""
     return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
 
 
@@ -93,7 +93,7 @@ def _joined(old: Any, new: Any) -> Any:
 
 
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
-    """One value as Settings has it; ConfigError says where it is written and what is wrong with it."""
+    """One value as Settings holds it; ConfigError names the place and the fault."""
     try:
         return kinds.setting_of(key, given, kinds.Place(origin, root))
     except ValueError as error:

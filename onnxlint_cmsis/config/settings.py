@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Suppression(NamedTuple):
-    """Findings that someone has accepted, in the configuration or inside the model."""
+    """Accepted findings, from the configuration or the model."""
 
     rule: str
     """Code or prefix of codes."""
@@ -47,7 +47,7 @@ class Suppression(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What one file is linted with: defaults, configuration file and command line resolved.
+    """Settings of one file: defaults, configuration file and command line resolved.
 
     Each field made by `setting` is one key: of the configuration file, the command line, --show-settings, the schema
     and docs/config.md. Its type is what the kind of the key makes of a value.
@@ -261,7 +261,7 @@ class Settings:
 
     @property
     def analysis(self) -> AnalysisSettings:
-        """What a model is analysed for."""
+        """Targets and assumptions of an analysis."""
         from onnxlint_cmsis.analysis import AnalysisSettings
 
         limit = self.size_checks_limit if self.weights else 0

@@ -1,1 +1,1 @@
-"""Dimension variables: which channel counts must stay equal, who decides them, what locks them."""
+"""Dimension classes: channel counts that must stay equal, the layers that decide them, the locks on them."""

@@ -1,4 +1,4 @@
-"""Where a layer's sum can take a constant: the bias of a convolution or matrix product, and whether adding is exact.
+"""Bias slots: the place where a layer's sum can absorb a constant, and whether that is exact.
 
 A lane that always holds the same value adds the same amount to every sum that reads it; once the lane is gone, that
 amount has to be in the bias.
@@ -87,7 +87,7 @@ class FactorScales(NamedTuple):
 
 
 def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
-    """Scales of what a layer multiplies; None where it does not multiply two dequantized tensors directly."""
+    """Scales of a layer's two factors; None unless it multiplies two dequantized tensors directly."""
     roles = operator_of(node).roles
     if roles.sums is not Sums.FLOAT or not _has(node, roles.weights[0]):
         return None
@@ -183,7 +183,7 @@ def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
 
 
 def _only_add(graph: Graph, node: Node) -> Node | None:
-    """The Add that is all that reads a node's result."""
+    """The Add that alone reads a node's result."""
     made = node.outputs[0]
     consumers = graph.consumers.get(made, ())
     if made in graph.outputs or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
@@ -193,7 +193,7 @@ def _only_add(graph: Graph, node: Node) -> Node | None:
 
 
 def _stored(graph: Graph, name: str) -> Constant | None:
-    """An initializer or Constant node's value that no caller may replace."""
+    """Stored value of an initializer or Constant node that callers cannot replace."""
     constant = graph.constants.get(name) if graph.stores(name) else None
     return None if constant is None or constant.overridable else constant
 

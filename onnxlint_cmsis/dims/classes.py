@@ -1,4 +1,4 @@
-"""The dimension classes of a model: which channel counts move together, and whether they may change."""
+"""The dimension classes of a model: channel counts that move together, and their freedom."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _class_roots(context: Context) -> list[Dimension]:
 
 
 def _layers(context: Context, resolver: Resolver) -> tuple[Layers, Layers]:
-    """Which layers decide and which read each leaf."""
+    """Layers that decide each leaf, and layers that read it."""
     deciders: Layers = {}
     readers: Layers = {}
     for layer in context.layers:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.operators.roles import Form
 
 
 class NotFilledError(Exception):
-    """No new elements make sense; the text is one clause that says why."""
+    """No fill value fits; the text is the reason as one clause."""
 
 
 class FillKind(str, Enum):
@@ -25,7 +25,7 @@ class FillKind(str, Enum):
 
 
 class Fill(NamedTuple):
-    """What the new elements of a constant are."""
+    """Fill of a constant's new elements."""
 
     kind: FillKind
     """A number; the first element that can serve (scales, zero-points); zero-points that differ by channel."""

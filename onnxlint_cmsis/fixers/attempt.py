@@ -10,6 +10,7 @@ from onnxlint_cmsis.analysis import Place
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import unlocked
+from onnxlint_cmsis.fixers.rewriting import Rewritten, RewrittenLayer, rewritten
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of, plan_of
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.proof.check_constants import disproved
@@ -28,14 +29,20 @@ class Attempt(NamedTuple):
 
     start: Snapshot
     """The model, with the classes that had to stay."""
+    base: Snapshot
+    """It after the repairs that came before planning; `start` where there were none."""
     first: ModelPlan
-    """What planning makes of it."""
+    """What planning makes of `base`."""
     end: Snapshot
     """The new model; the same as `start` where nothing changes."""
     added: Mapping[ClassName, str] = {}
     """Inputs with an added Pad, each with a clause that describes it."""
     unpadded: Mapping[ClassName, str] = {}
     """Inputs behind which a Pad would help but does not go into the budget, with that as a clause."""
+    rewrites: tuple[RewrittenLayer, ...] = ()
+    """Layers that were rewritten."""
+    unrewritten: Mapping[ClassName, str] = {}
+    """Repairs that were needed and not done, with the reason as a clause."""
     proof: Proof | None = None
     """The proof; None where nothing changes or the plan could not be applied."""
     trouble: str = ""
@@ -63,34 +70,72 @@ def prover_of(start: Snapshot) -> Prover:
 
 def attempt(start: Snapshot, prover: Prover) -> Attempt:
     """Work out a fix and prove it."""
-    first = _surveyed(start)
-    try:
-        end, added, unpadded = _worked_out(start, first)
-    except _ClassesError as error:
-        return Attempt(start, first, start, trouble=f"it cannot be changed: {error}", blamed=error.classes)
-    if end is start:
-        return Attempt(start, first, start, unpadded=unpadded)
-    return _proven(Attempt(start, first, end, added, unpadded), prover)
+    made = _worked_out(start)
+    return made if made.trouble or made.end is start else _proven(made, prover)
 
 
 def _proven(made: Attempt, prover: Prover) -> Attempt:
     """The attempt with its proof."""
-    start, end = made.start, made.end
-    within = {group.id: branches_of(start.graph, group) for group, _ in model_changes.resized(start, end)}
+    start, base, end = made.start, made.base, made.end
+    within = {group.id: branches_of(base.graph, group) for group, _ in model_changes.resized(base, end)}
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
     proof, spot = prover.prove(end.data, same=same, branches=branches)
     if proof.equal:
-        worse = model_changes.worse(start, end, made.first)
+        worse = model_changes.worse(start, end, made.first, model_changes.replaced(made.rewrites))
         return made._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
-    classes = start.dimensions.classes
+    classes = base.dimensions.classes
     blamed = [classes[leaf] for leaf, inside in within.items() if inside & {*proof.unreached}]
-    names = dict.fromkeys((name_of(start, group) for group in blamed), trouble)
+    names = dict.fromkeys((name_of(base, group) for group in blamed), trouble)
     return made._replace(proof=proof, trouble=trouble, blamed=names, spot=spot)
 
 
-def _worked_out(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
+def _worked_out(start: Snapshot) -> Attempt:
+    """The new model without its proof. Raises UnreadableError.
+
+    Free repairs come first, then channel counts, then repairs of what is left. Where that changes a channel count to
+    step around a hazard and other repairs fit as well, these are tried before channel counts, and the cheaper model is
+    taken.
+    """
+    free = rewritten(start, free=True, room=_room(start, start))
+    one = _in_turn(start, free)
+    if one.trouble or not one.first.decision.repairs:
+        return one
+    everything = rewritten(free.state, free=False, room=_room(start, free.state))
+    if not everything.layers:
+        return one
+    other = _in_turn(start, everything._replace(layers=(*free.layers, *everything.layers)))
+    return one if other.trouble else min(one, other, key=_cost)
+
+
+def _in_turn(start: Snapshot, base: Rewritten) -> Attempt:
+    """Channel counts of a model decided, then repairs of what is left. Raises UnreadableError."""
+    first = _surveyed(base.state)
+    try:
+        sized, added, unpadded = _sized(base.state, first)
+    except _ClassesError as error:
+        trouble = f"it cannot be changed: {error}"
+        return Attempt(start, base.state, first, start, trouble=trouble, blamed=error.classes)
+    last = rewritten(sized, free=False, room=_room(start, sized))
+    rewrites = (*base.layers, *last.layers)
+    return Attempt(start, base.state, first, last.state, added, unpadded, rewrites, last.left)
+
+
+def _room(start: Snapshot, state: Snapshot) -> int | None:
+    """By how many bytes constants may still grow; None for as many as it takes."""
+    budget = start.request.options.budget
+    return None if budget is None else budget - (state.stored - start.stored)
+
+
+def _cost(made: Attempt) -> tuple[int, int, int]:
+    """Known hazards, predicted instructions and layers of unknown cost, over all targets."""
+    prices = [price for layer in made.end.lowered.layers for price in made.end.prices.of(layer.call)]
+    known = [price.instructions for price in prices if price.instructions is not None]
+    return sum(price.hazards for price in prices), sum(known), len(prices) - len(known)
+
+
+def _sized(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
     """The new model, its added Pads, and the changes that the budget forbade. Raises _ClassesError, UnreadableError."""
     added: Reasons = {}
     unpadded: Reasons = {}

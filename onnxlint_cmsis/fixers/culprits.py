@@ -55,7 +55,7 @@ class Culprits:
 
     def _behind(self) -> Iterator[ClassName]:
         """Classes with a layer at the difference or behind it; none where nothing differs any more."""
-        graph = self._failed.start.graph
+        graph = self._failed.base.graph
         producer = graph.producers.get(self._differs)
         last = len(graph.nodes) if producer is None else producer.index
         for name, group in self.changed.items():
@@ -64,8 +64,8 @@ class Culprits:
 
     def _blamed(self, found: Iterable[ClassName]) -> tuple[set[ClassName], set[ClassName]]:
         """Classes of the inputs of the nodes before the difference, then those of their outputs."""
-        start = self._failed.start
-        between = blame(start.graph, start.dimensions, self._differs, self._same.keys())
+        base = self._failed.base
+        between = blame(base.graph, base.dimensions, self._differs, self._same.keys())
         groups = {name: group for name, group in self.changed.items() if name not in found}
         into = {name for name, group in groups.items() if group and group.id in between.into}
         pads = {name for name, group in groups.items() if group is None and name[1] in between.inputs}
@@ -76,26 +76,27 @@ class Culprits:
     def _without(self, names: set[ClassName]) -> str:
         """The first tensor that differs where some of the classes stay; empty where none is seen to."""
         self._looks += 1
-        start, first = self._failed.start, self._failed.first
+        base, first = self._failed.base, self._failed.first
         left = {group.id for name, group in self.changed.items() if group and name in names}
         sizes = {leaf: size for leaf, size in first.decision.sizes.items() if leaf not in left}
         if not sizes or self._failed.spot is None:
             return ""
-        plan = plan_of(first._replace(decision=first.decision._replace(sizes=sizes)), start.request.options)
+        plan = plan_of(first._replace(decision=first.decision._replace(sizes=sizes)), base.request.options)
         try:
-            data = resized(start.data, start.graph, start.dimensions, plan)
+            data = resized(base.data, base.graph, base.dimensions, plan)
         except NotAppliedError:
             return ""
-        same = element_map(start.graph, [PlanStep(start.graph, start.dimensions, plan)])
+        step = PlanStep(base.graph, base.dimensions, plan)
+        same = element_map(self._failed.start.graph, [*base.steps(), step])
         return self._prover.look(data, same, self._failed.spot)
 
 
 def _changed(found: Attempt) -> Iterator[tuple[ClassName, DimensionClass | None]]:
     """Classes that an attempt changes, or would have, and inputs that it pads."""
-    decided = [found.start.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
-    changed = [group for group, _ in model_changes.resized(found.start, found.end)]
+    decided = [found.base.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
+    changed = [group for group, _ in model_changes.resized(found.base, found.end)]
     for group in sorted({group.id: group for group in (*decided, *changed)}.values(), key=lambda group: group.id):
-        yield name_of(found.start, group), group
+        yield name_of(found.base, group), group
     for name in found.added:
         yield name, None
 

@@ -10,7 +10,7 @@ from onnxlint_cmsis.fixers.attempt import Attempt
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass
+from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass, SkippedRewrite
 from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 
 if TYPE_CHECKING:
@@ -59,25 +59,35 @@ def _fixed(start: Snapshot) -> Fixed:
 
 
 def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
-    start, end, first = made.start, made.end, made.first
+    start, base, end, first = made.start, made.base, made.end, made.first
+    rewrites = model_changes.replaced(made.rewrites)
     return FixResult(
         policy=start.request.options.policy,
         changed=True,
         written=False,
         reason="",
         failed=False,
-        classes=tuple(model_changes.class_changes(start, end, first)),
+        classes=tuple(model_changes.class_changes(base, end, first)),
         tensors=tuple(model_changes.tensor_changes(start, end)),
-        layers=tuple(model_changes.layer_changes(start, end)),
-        totals=tuple(model_changes.totals(start, end, first)),
-        repairs=tuple(model_changes.repairs(start, end)),
+        layers=tuple(model_changes.layer_changes(start, end, rewrites)),
+        totals=tuple(model_changes.totals(start, end, first, rewrites)),
+        repairs=tuple(model_changes.repairs(start, end, rewrites)),
+        rewrites=tuple(model_changes.rewrite_rows(made.rewrites)),
+        unrewritten=_unrewritten(made),
         locked=model_changes.locked(first, start.request.options),
         left=left,
-        macs=model_changes.macs(start, end),
+        macs=model_changes.macs(start, end, rewrites),
         bytes=Numbers(len(start.data), len(end.data)),
         added=tuple(made.added.values()),
         proof=made.proof,
     )
+
+
+def _unrewritten(made: Attempt) -> tuple[SkippedRewrite, ...]:
+    """Repairs that were needed and not done, in the order of the layers."""
+    nodes = made.start.graph.producers | made.end.graph.producers
+    rows = [(nodes[name[2]].label, name[1], reason) for name, reason in made.unrewritten.items()]
+    return tuple(SkippedRewrite(*row) for row in rows)
 
 
 def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixed:
@@ -89,10 +99,11 @@ def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fi
         written=False,
         reason=reason,
         failed=made.failed,
-        totals=tuple(model_changes.totals(start, start, made.first)),
+        totals=tuple(model_changes.totals(start, start, made.first, {})),
+        unrewritten=_unrewritten(made),
         locked=model_changes.locked(made.first, start.request.options),
         left=left,
-        macs=model_changes.macs(start, start),
+        macs=model_changes.macs(start, start, {}),
         bytes=Numbers(len(start.data), len(start.data)),
         proof=made.proof,
     )

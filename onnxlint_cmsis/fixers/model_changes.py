@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import AxisForm
@@ -16,12 +16,15 @@ from onnxlint_cmsis.results.fix_result import (
     Locked,
     Numbers,
     Repair,
+    Rewrite,
     TargetTotal,
     TensorChange,
 )
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.planning.plan_model import ModelPlan
     from onnxlint_cmsis.planning.plan_options import FixOptions
@@ -74,18 +77,39 @@ def tensor_changes(before: Snapshot, after: Snapshot) -> Iterator[TensorChange]:
             yield TensorChange(name, None, constant.shape, 0, bytes_of(constant))
 
 
-def pairs(before: Snapshot, after: Snapshot) -> Iterator[tuple[Layer, Layer]]:
-    """Layers of both models, matched by what they make."""
+Replaced = Mapping[str, tuple[str, ...]]
+"""First outputs of layers that were rewritten, each with those of the layers that do its work now."""
+
+
+def replaced(rewrites: Iterable[RewrittenLayer]) -> Replaced:
+    """What rewriting made of layers, one repair after the other."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in rewrites:
+        for output, made in found.items():
+            if one.output in made:
+                found[output] = tuple(dict.fromkeys(name for part in made for name in _made(part, one)))
+        found.setdefault(one.output, one.made.made_by)
+    return found
+
+
+def _made(part: str, one: RewrittenLayer) -> tuple[str, ...]:
+    return one.made.made_by if part == one.output else (part,)
+
+
+def matched(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[tuple[Layer, tuple[Layer, ...]]]:
+    """Layers of the old model, each with those of the new one that do its work, matched by what they make."""
     new = {layer.node.outputs[0]: layer for layer in after.lowered.layers}
     for layer in before.lowered.layers:
-        if layer.node.outputs[0] in new:
-            yield layer, new[layer.node.outputs[0]]
+        output = layer.node.outputs[0]
+        found = tuple(new[name] for name in rewrites.get(output, (output,)) if name in new)
+        if found:
+            yield layer, found
 
 
-def layer_changes(before: Snapshot, after: Snapshot) -> Iterator[LayerChange]:
-    """Layers whose call differs."""
-    for old, new in pairs(before, after):
-        if old.call != new.call:
+def layer_changes(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[LayerChange]:
+    """Layers whose channels differ, or whose call does, but for those that became several."""
+    for old, (new, *more) in matched(before, after, rewrites):
+        if not more and old.call._replace(bias=new.call.bias) != new.call:
             had, has = before.prices.of(old.call), after.prices.of(new.call)
             yield LayerChange(
                 old.node.label,
@@ -99,55 +123,75 @@ def layer_changes(before: Snapshot, after: Snapshot) -> Iterator[LayerChange]:
             )
 
 
-def repairs(before: Snapshot, after: Snapshot) -> Iterator[Repair]:
+def rewrite_rows(rewrites: Iterable[RewrittenLayer]) -> Iterator[Rewrite]:
+    """Layers that were rewritten."""
+    for one in rewrites:
+        text = one.made.text
+        yield Rewrite(one.label, one.row.name, text, one.hazards, one.instructions, one.new_instructions)
+
+
+def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[Repair]:
     """Hazards of the old model's layers that the new one's do not have."""
-    for old, new in pairs(before, after):
-        both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
-        for target, had, has in both:
-            left = {hazard.id for hazard in has.route.hazards}
-            for hazard in had.route.hazards:
+    for old, new in matched(before, after, rewrites):
+        for place, target in enumerate(before.prices.targets):
+            now = [after.prices.of(layer.call)[place].route.hazards for layer in new]
+            left = {hazard.id for hazards in now for hazard in hazards}
+            for hazard in before.prices.of(old.call)[place].route.hazards:
                 if hazard.id not in left:
                     yield Repair(old.node.label, target.label, hazard.id, hazard.what)
 
 
-def totals(before: Snapshot, after: Snapshot, found: ModelPlan) -> Iterator[TargetTotal]:
+def totals(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> Iterator[TargetTotal]:
     """Predicted instructions of all layers whose cost is known before."""
-    rows = [(before.prices.of(old.call), after.prices.of(new.call)) for old, new in pairs(before, after)]
+    rows = [
+        (before.prices.of(old.call), [after.prices.of(layer.call) for layer in new])
+        for old, new in matched(before, after, rewrites)
+    ]
     decision = found.decision
     prices = zip(decision.repaired.instructions, decision.before.instructions, strict=True)
     for place, (target, (repaired, present)) in enumerate(zip(before.prices.targets, prices, strict=True)):
-        both = [(had[place], has[place]) for had, has in rows if had[place].instructions is not None]
+        both = [(had[place], [row[place] for row in has]) for had, has in rows if had[place].instructions is not None]
         yield TargetTotal(
             target.label,
             measured_build(target),
-            sum(_known(had) for had, _ in both),
-            sum(_known(has) if has.instructions is not None else _known(had) for had, has in both),
+            sum(had.instructions or 0 for had, _ in both),
+            sum(_known(had, has) for had, has in both),
             repaired - present if decision.repairs else 0,
             sum(had[place].instructions is None for had, _ in rows),
         )
 
 
-def _known(price: Price) -> int:
-    return price.instructions or 0
+def _known(had: Price, has: Sequence[Price]) -> int:
+    """Instructions of what does a layer's work now, as far as they are known; those of the layer where none are."""
+    known = [price.instructions for price in has if price.instructions is not None]
+    return sum(known) if known else had.instructions or 0
 
 
-def worse(before: Snapshot, after: Snapshot, found: ModelPlan) -> str:
+def worse(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> str:
     """How the new model is worse than predicted, as one clause; empty where it is not."""
-    for old, new in pairs(before, after):
-        both = zip(before.prices.targets, before.prices.of(old.call), after.prices.of(new.call), strict=True)
-        for target, had, has in both:
-            if has.risks > had.risks:
+    for old, new in matched(before, after, rewrites):
+        for place, target in enumerate(before.prices.targets):
+            had = before.prices.of(old.call)[place].route
+            has = [after.prices.of(layer.call)[place].route for layer in new]
+            if len(set().union(*map(_risks, has))) > len(_risks(had)):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
-    gaining = before.request.options.policy == "faster" and next(repairs(before, after), None) is None
-    for total in totals(before, after, found) if gaining else ():
+    gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None
+    for total in totals(before, after, found, rewrites) if gaining else ():
         if total.new_instructions > total.instructions:
             return f"the fixed model would run more instructions on {total.target}"
     return ""
 
 
-def macs(before: Snapshot, after: Snapshot) -> Numbers:
+def _risks(route: Route) -> set[str]:
+    """Names of the hazards of a route, and of those that symbolic sizes leave open."""
+    return {hazard.id for hazard in (*route.hazards, *route.open_hazards)}
+
+
+def macs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Numbers:
     """Multiply-accumulates of the layers where they are known in both."""
-    both = [(old.macs, new.macs) for old, new in pairs(before, after) if old.macs is not None and new.macs is not None]
+    rows = [(old.macs, [layer.macs for layer in new]) for old, new in matched(before, after, rewrites)]
+    sums = [(old, [number for number in new if number is not None]) for old, new in rows]
+    both = [(old, sum(new)) for old, new in sums if old is not None and new]
     return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
 
 

@@ -64,7 +64,9 @@ class _Search:
         return bool(found.trouble) and runs and self._proofs < MAX_PROOFS
 
     def _suspects(self, failed: Attempt) -> Reasons:
-        """Classes to leave out next."""
+        """Classes or repairs to leave out next."""
+        if failed.rewrites:
+            return {one.name: failed.trouble for one in failed.rewrites}
         culprits = Culprits(failed, self._prover)
         found = culprits.found()
         if found:

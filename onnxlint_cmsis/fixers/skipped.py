@@ -45,7 +45,7 @@ def wishes(found: ModelPlan) -> Wishes:
 
 def left_out(made: Attempt, reasons: Reasons, wished: Wishes) -> tuple[SkippedClass, ...]:
     """Classes that would change if they were not refused or the budget were larger, in the order of the layers."""
-    changed = {group.id for group, _ in model_changes.resized(made.start, made.end)}
+    changed = {group.id for group, _ in model_changes.resized(made.base, made.end)}
     rows = []
     for group in made.first.view.dimensions.classes:
         wish = wished.unrefused if group.id in made.first.refused else wished.unbounded
@@ -70,7 +70,7 @@ def _reason(made: Attempt, reasons: Reasons, wished: Wishes, group: DimensionCla
     """Why a class stays; empty where nothing keeps it."""
     refused = made.first.refused.get(group.id)
     if refused is not None:
-        return reasons.get(name_of(made.start, group)) or refused
+        return reasons.get(name_of(made.base, group)) or refused
     budget, decision = made.first.options.budget, wished.unbounded
     if budget is None or group.id in made.first.decision.sizes or group.id not in decision.sizes:
         return ""
@@ -83,7 +83,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
     found = made.first
     if found.options.budget is not None and wished.unbounded.sizes:
         return _over_budget(found, wished.unbounded)
-    reasons = list(dict.fromkeys(one.reason for one in left))
+    reasons = list(dict.fromkeys([one.reason for one in left] + list(made.unrewritten.values())))
     if reasons:
         more = len(reasons) - SHOWN
         return "; ".join(reasons[:SHOWN]) + (f"; and for {more} more reasons" if more > 0 else "")

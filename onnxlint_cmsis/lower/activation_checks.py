@@ -9,8 +9,11 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.operands import activations_of, operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC
-from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, is_quantize, of_input, wrong_scale
+from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, wrong_scale
+from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
@@ -84,9 +87,9 @@ def _is_dynamic(graph: Graph, node: Node) -> bool:
         producer = graph.producers.get(tensor)
         if producer is None or not producer.inputs:
             return False
-        if producer.op_type == "DynamicQuantizeLinear":
+        if operator_of(producer).elements is Elements.MEASURED:
             return True
-        if graph.elem_type(tensor) not in STORED and not is_quantize(producer, "DequantizeLinear"):
+        if graph.elem_type(tensor) not in STORED and not dequantizes(producer):
             return False
         tensor = producer.inputs[0]
     return False

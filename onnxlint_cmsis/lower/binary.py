@@ -9,7 +9,7 @@ from onnxlint_cmsis.lower.layout import Shape, dims_of
 from onnxlint_cmsis.lower.layout import text as _text
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC, in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import KernelCall
 
@@ -91,7 +91,7 @@ def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind
 
 
 def _two_activations(entry: str, first: Shape | None, second: Shape | None) -> Decision | None:
-    """Why the operands do not go together, or cannot be judged; None where they do."""
+    """Why no function takes the two operands, or cannot be judged; None where one does."""
     if first is None or second is None:
         return UNDECIDED
     same = _same(first, second) if entry.startswith("elementwise") else True

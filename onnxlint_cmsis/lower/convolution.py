@@ -8,8 +8,8 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.pads import fold_pads
-from onnxlint_cmsis.lower.quantization import data_type
 from onnxlint_cmsis.lower.spatial import SlidingWindow, pair, window
+from onnxlint_cmsis.lower.stored_types import data_type
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -98,7 +98,7 @@ def _call(plane: SlidingWindow, outer: tuple[Size, Size], filter_shape: Shape, d
 
 
 def _channels(tensor: str, weights: str, groups: int, depthwise: bool) -> dict[str, Channel]:
-    """Where the channel counts live; with a second input channel, a depthwise layer of one group is none."""
+    """Tensors that hold the channel counts; with a second input channel, a depthwise layer of one group is none."""
     if not depthwise:
         return {"input_dims.c": Channel(weights, 1, groups), "output_dims.c": Channel(weights, 0)}
     inputs = {"input_dims.c": Channel(tensor, 1)} if groups > 1 else {}

@@ -9,7 +9,8 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import data_type, per_channel, weights_behind
+from onnxlint_cmsis.lower.quantization import per_channel
+from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Size
 

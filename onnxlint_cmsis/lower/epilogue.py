@@ -15,7 +15,8 @@ from typing import NamedTuple
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, is_quantize, of_result, weights_behind
+from onnxlint_cmsis.lower.quantization import AffineQuantization, of_result
+from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
@@ -31,7 +32,7 @@ _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
 
 
 class Epilogue(NamedTuple):
-    """How a layer ends."""
+    """End of a layer."""
 
     tensor: str
     """Tensor that its kernel writes; of integers in a quantized model."""
@@ -44,7 +45,7 @@ class Epilogue(NamedTuple):
     fused: tuple[Node, ...] = ()
     """Clamps and, in the weights, BatchNormalization, in order."""
     absorbed: tuple[Node, ...] = ()
-    """All nodes that are no layers of their own since this one computes them."""
+    """All nodes that this layer computes and that are no layers therefore."""
 
 
 def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool) -> Epilogue | Decision:
@@ -60,7 +61,7 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
         reader = _reader(graph, tensor)
         if isinstance(reader, Decision):
             return reader
-        if is_quantize(reader, "QuantizeLinear"):
+        if quantizes(reader):
             break
         if weighted and added is None and not clamps and _constant_add(graph, reader, tensor):
             added = reader
@@ -76,7 +77,7 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
 
 
 def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
-    """Follow a layer that computes in float through what its integer kernel computes along.
+    """Follow a float layer through the nodes that its integer kernel computes too.
 
     `derived` are the values that are computed from constants alone.
     """
@@ -125,12 +126,12 @@ def _with_later_clamps(graph: Graph, ended: Epilogue, clamping: bool) -> Epilogu
 def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
     """DequantizeLinear, clamps and QuantizeLinear that alone read a result and give it the same scale."""
     node = _only_reader(graph, ended.tensor)
-    if node is None or not is_quantize(node, "DequantizeLinear") or ended.quantization is None:
+    if node is None or not dequantizes(node) or ended.quantization is None:
         return None
     found = [node]
     while (node := _only_reader(graph, found[-1].outputs[0])) is not None and is_clamp(graph, node):
         found.append(node)
-    if len(found) == 1 or node is None or not is_quantize(node, "QuantizeLinear"):
+    if len(found) == 1 or node is None or not quantizes(node):
         return None
     last = of_result(graph, node)
     return (*found, node) if last is not None and last.equals(ended.quantization) else None

@@ -1,4 +1,4 @@
-"""Parts of a quantized model that compute in float: what hangs together by tensors that are not quantized."""
+"""Float islands: nodes of a quantized model that compute in float, connected by float tensors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.quantization import is_quantize
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
 
 IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
@@ -15,7 +15,7 @@ IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
 
 
 class FloatIsland(NamedTuple):
-    """Nodes that compute in float and hang together."""
+    """Connected nodes that compute in float."""
 
     records: tuple[LoweredLayer, ...]
     """Those that have something to compute, in file order."""
@@ -28,7 +28,7 @@ class FloatIsland(NamedTuple):
 
 
 def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
-    """Each part in float, in file order."""
+    """Each float island, in file order."""
     found = _Islands(graph, lowered)
     for record in lowered.beside:
         if record.cause in IN_FLOAT and record.node.index not in found.seen:
@@ -45,7 +45,7 @@ class _Islands:
         """Nodes of islands that were found, by `Node.index`."""
 
     def around(self, node: Node) -> FloatIsland:
-        """The island of one node: everything in reach that neither quantizes nor is a layer in integers."""
+        """The island of one node: all reachable nodes that neither quantize nor are integer layers."""
         waiting, nodes = [node], [node]
         self.seen.add(node.index)
         first: dict[str, None] = {}
@@ -81,7 +81,7 @@ class _Islands:
 
     def _inside(self, node: Node) -> bool:
         """Whether a node computes on float tensors."""
-        if is_quantize(node, "QuantizeLinear") or is_quantize(node, "DequantizeLinear") or node.bodies:
+        if quantizes(node) or dequantizes(node) or node.bodies:
             return False
         record = self._records.get(node.index)
         if record is None:

@@ -1,4 +1,4 @@
-"""One ONNX node as a kernel call, with the tensors its channel counts live in."""
+"""One ONNX node as a kernel call, with the tensors that hold its channel counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Size
 
 
 class Channel(NamedTuple):
-    """Where a channel count of a call lives in the model."""
+    """Tensor and axis of a channel count."""
 
     tensor: str
     """Tensor that carries it: the weights where the layer has any, an activation else."""

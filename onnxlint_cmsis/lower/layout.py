@@ -40,7 +40,7 @@ def dims_of(graph: Graph, *tensors: str) -> tuple[Dims, ...]:
 
 
 def is_image(graph: Graph, tensor: str) -> bool | None:
-    """Whether an activation is an image, which CMSIS-NN stores as NHWC; None where nothing before it tells."""
+    """Whether an activation is an image, stored as NHWC; None where its producers do not decide."""
     for _ in range(REACH):
         node = graph.producers.get(tensor)
         if node is None or _to_nchw(node.ints("perm")):

@@ -16,7 +16,7 @@ from onnxlint_cmsis.types import KernelCall
 
 @dataclass(frozen=True, eq=False)
 class LoweredLayer:
-    """One node, who computes it, and what is known of its numbers."""
+    """One node, its verdict, and its quantization."""
 
     node: Node
     """The node."""
@@ -54,7 +54,7 @@ class LoweredLayer:
 
     @property
     def fused(self) -> tuple[Node, ...]:
-        """Nodes behind it that it computes along."""
+        """Nodes behind it that its kernel computes too."""
         return self.epilogue.fused if self.epilogue else ()
 
     @property
@@ -64,7 +64,7 @@ class LoweredLayer:
 
     @property
     def weighted(self) -> bool:
-        """Whether it multiplies by weights, which is where a model's work is."""
+        """Whether it multiplies by weights."""
         return bool(self.layer and self.layer.macs is not None and self.layer.channels)
 
 
@@ -77,7 +77,7 @@ class Lowered:
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """What functions of CMSIS-NN compute."""
+        """Layers that functions of CMSIS-NN compute."""
         found = [each.layer for each in self.records if each.verdict is Verdict.CMSIS_NN]
         return tuple(layer for layer in found if layer is not None)
 

@@ -19,9 +19,10 @@ from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transp
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.pool import lower_pool
-from onnxlint_cmsis.lower.quantization import is_quantize, of_input, of_result, quantized_model, weights_behind
+from onnxlint_cmsis.lower.quantization import of_input, of_result, quantized_model
 from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.lower.result_checks import UNEQUAL, check_copy, check_result
+from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.weight_checks import check_weights, weights_of
 from onnxlint_cmsis.lower.without_function import INTEGERS, without_function
@@ -98,7 +99,7 @@ class _Lowering:
         self._absorbed: set[int] = set()
 
     def records(self) -> Iterator[LoweredLayer]:
-        """Records in file order; nodes that another one computes along have none."""
+        """Records in file order; nodes that another layer computes have none."""
         for node in self._graph.nodes:
             if not _complete(node) or node.index in self._absorbed or node.outputs[0] in self._derived:
                 continue
@@ -110,7 +111,7 @@ class _Lowering:
                 yield record
 
     def _lowered(self, node: Node) -> Layer | Decision | None:
-        """What becomes of one node, before the numbers of a quantized model are looked at."""
+        """The record of one node, from operator and shapes alone."""
         rule = LOWERINGS.get((node.domain, node.op_type))
         if rule is None:
             found = without_function(self._graph, node, self._assume)
@@ -135,7 +136,7 @@ class _Lowering:
         return replace(record, layer=replace(found, fused=ending.fused), epilogue=ending)
 
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
-        """The record of a quantized model: what its numbers decide."""
+        """The record of a node in a quantized model, decided by its quantization."""
         graph, node, layer = self._graph, record.node, record.layer
         entry = layer.call.entry if layer else ""
         weighted = entry.startswith(WEIGHTED)
@@ -157,8 +158,8 @@ class _Lowering:
         return decided(record, refusal)
 
     def _requantization(self, node: Node) -> Decision | None:
-        """QuantizeLinear of what is quantized otherwise already: a change of scale, which is a layer."""
-        if not is_quantize(node, "QuantizeLinear") or weights_behind(self._graph, node.inputs[0]) is not None:
+        """A change of scale, which is a layer: QuantizeLinear of integers of another scale."""
+        if not quantizes(node) or weights_behind(self._graph, node.inputs[0]) is not None:
             return None
         before, after = of_input(self._graph, node, 0), of_result(self._graph, node)
         if before is None or after is None or before.equals(after):

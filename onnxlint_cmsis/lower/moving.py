@@ -5,14 +5,14 @@ from __future__ import annotations
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 NO_FUNCTION = "CMSIS-NN has no function for it"
 
 
 def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
-    """Plain code copies what a Slice with fixed starts, ends and steps takes."""
+    """Plain code for a Slice with fixed starts, ends and steps."""
     fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
     if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
         return refused(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
@@ -38,7 +38,7 @@ def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 
 def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
-    """Whether factors that the node gives are those of the sizes: 2.4 makes 4 of 2, but not each element twice."""
+    """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
     place = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
     if len(node.inputs) > place and node.inputs[place]:

@@ -1,4 +1,4 @@
-"""Where an operator keeps its activation, its weights and its parameters of quantization, as its record says."""
+"""Input positions of activation, weights and quantization parameters, from an operator's record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Operands(NamedTuple):
 
 
 def operands(domain: str, op_type: str) -> Operands:
-    """Input positions of an operator; one that is not known reads one activation, at position 0."""
+    """Input positions of an operator; an unknown one reads one activation, at position 0."""
     roles = operator_named(domain, op_type).roles
     return Operands(roles.data[0] if roles.data else 0, roles.second, roles.quantized, roles.bias, roles.step)
 

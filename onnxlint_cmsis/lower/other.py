@@ -10,7 +10,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import KernelCall
 
@@ -47,7 +47,7 @@ def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
 
 
 def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
-    """Whether the axes may be the last ones in an order of storage; one of size 1, or of unknown, may be anywhere."""
+    """Whether the axes can be last in memory; an axis of size 1 or unknown size can be anywhere."""
     inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
     return inside == sorted(inside)
 
@@ -66,7 +66,7 @@ def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
 
 
 def _long_rows(graph: Graph, node: Node) -> bool:
-    """Whether the copies of a concatenation, or how many there are, do not fit 16 bits in the order of memory."""
+    """Whether the size or number of a concatenation's copies exceeds 16 bits."""
     shape = graph.shape(node.outputs[0])
     if not shape or None in shape:
         return False
@@ -103,7 +103,7 @@ def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
 
 
 def _plain(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
-    """A call that is only an input and an output."""
+    """A call with an input and an output alone."""
     data = node.inputs[operands(node.domain, node.op_type).activation]
     kind, assumed = activation_type(graph, data, assume)
     source, result = dims_of(graph, data, node.outputs[0])

@@ -16,8 +16,9 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import activation_type, is_quantize, of_input, weights_behind
+from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.lower.spatial import Folded
+from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
@@ -48,7 +49,7 @@ def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision
 
 
 def _not_expressible(node: Node, rank: int, pads: tuple[int, ...]) -> Decision | None:
-    """Why `arm_pad_s8` cannot pad so; None where it can."""
+    """Why `arm_pad_s8` cannot compute a Pad; None where it can."""
     mode = node.text("mode", "constant")
     if mode != "constant":
         return refused(Cause.ATTRIBUTE, f"its mode is {mode}; arm_pad_s8 fills with one constant")
@@ -135,9 +136,9 @@ def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
 
 def _producer_through_qdq(graph: Graph, tensor: str) -> tuple[Node | None, str]:
     node = graph.producers.get(tensor)
-    if is_quantize(node, "DequantizeLinear") and node is not None:
+    if dequantizes(node) and node is not None:
         inner = graph.producers.get(node.inputs[0])
-        if is_quantize(inner, "QuantizeLinear") and inner is not None:
+        if quantizes(inner) and inner is not None:
             pad = graph.producers.get(inner.inputs[0])
             if pad is not None and pad.is_op("Pad") and _same_parameters(graph, pad, node):
                 return pad, pad.inputs[0]
@@ -150,7 +151,7 @@ def _producer_through_qdq(graph: Graph, tensor: str) -> tuple[Node | None, str]:
 def _same_parameters(graph: Graph, pad: Node, dequantize: Node) -> bool:
     """Folding is exact only where the Pad's own input has the scale and zero-point of its output."""
     before = graph.producers.get(pad.inputs[0])
-    if not is_quantize(before, "DequantizeLinear") or before is None:
+    if not dequantizes(before) or before is None:
         return False
     return all(
         a == b or _equal_constants(graph, a, b) for a, b in zip(before.inputs[1:], dequantize.inputs[1:], strict=False)

@@ -7,8 +7,8 @@ from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type
 from onnxlint_cmsis.lower.spatial import SlidingWindow, window
+from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Size
 
@@ -24,7 +24,7 @@ def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
 
 
 def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | Decision:
-    """The window over the input as a call, whatever else of the node the function has no argument for."""
+    """The window over the input as a call; attributes without an argument of the function are left out."""
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
@@ -51,7 +51,7 @@ def _global(node: Node) -> bool:
 
 
 def _plane(node: Node, size: tuple[Size, ...]) -> SlidingWindow:
-    """The window; that of global pooling is the input, whatever its size, and slides nowhere."""
+    """The window; that of global pooling is the whole input."""
     if _global(node):
         return window(node, size, size)._replace(output=Pair(1, 1))
     return window(node, size, node.ints("kernel_shape"))

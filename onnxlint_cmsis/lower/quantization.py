@@ -1,27 +1,27 @@
-"""What the model says of numbers: types, scales and zero-points behind Q/DQ pairs and in quantized operators."""
+"""Quantization of tensors: types, scales and zero-points, from Q/DQ pairs and quantized operators."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-from onnxlint_cmsis.graph.model import Constant, Graph, Node
-from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.operands import parameters_of
-from onnxlint_cmsis.operators.facets import MOVING, UNCHANGED, Elements
+from onnxlint_cmsis.lower.stored_types import (
+    EIGHT_BITS,
+    FOUR_BITS,
+    MOVES,
+    STORED,
+    dequantizes,
+    quantizes,
+    weights_behind,
+)
+from onnxlint_cmsis.operators.facets import MOVING, Elements
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.roles import Quantized
+from onnxlint_cmsis.operators.roles import Quantized, Sums
 
-_FOUR_BITS = frozenset({"int4", "uint4"})
-_EIGHT_BITS = frozenset({"int8", "uint8"})
-_SIXTEEN_BITS = frozenset({"int16", "uint16"})
-STORED = _FOUR_BITS | _EIGHT_BITS | _SIXTEEN_BITS
-"""Element types of quantized tensors."""
-MOVES = UNCHANGED | {Elements.TRANSPOSED}
-"""Elements of operators that keep the elements of a tensor and their scale."""
 _KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
 """Elements of operators that keep the scale of integers; operators that resize keep it too."""
-_BEHIND = MOVES | {Elements.DEQUANTIZED, Elements.QUANTIZED, Elements.CAST}
 _REORDERS = (Elements.SAME, Elements.TRANSPOSED)
 """Elements of operators that keep an axis of scales one axis, though they may move it."""
 OUTPUT = -1
@@ -54,7 +54,7 @@ class AffineQuantization(NamedTuple):
     @property
     def bits(self) -> int:
         """Bits of an integer."""
-        return 4 if self.elem_type in _FOUR_BITS else 8 if self.elem_type in _EIGHT_BITS else 16
+        return 4 if self.elem_type in FOUR_BITS else 8 if self.elem_type in EIGHT_BITS else 16
 
     @property
     def scale(self) -> float:
@@ -77,24 +77,21 @@ class AffineQuantization(NamedTuple):
         return same and all(abs(a - b) <= TOLERANCE * max(a, b) for a, b in pairs)
 
 
-def is_quantize(node: Node | None, op_type: str) -> bool:
-    """Tell whether the node is QuantizeLinear or DequantizeLinear, in the default or Microsoft's domain."""
-    return node is not None and node.op_type == op_type and node.domain in ("", "com.microsoft")
-
-
 def quantized_model(graph: Graph) -> bool:
-    """Whether any activation of the model is quantized, so that what computes in float stays float."""
+    """Whether any activation of the model is quantized, so that its float nodes stay float."""
     for node in graph.nodes:
-        if node.op_type in ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger") or parameters_of(node, -1):
+        operator = operator_of(node)
+        integers = operator.elements is Elements.MEASURED or operator.roles.sums is Sums.INTEGERS
+        if integers or parameters_of(node, -1):
             return True
-        stores = is_quantize(node, "QuantizeLinear") or is_quantize(node, "DequantizeLinear")
+        stores = quantizes(node) or dequantizes(node)
         if stores and node.inputs and weights_behind(graph, node.inputs[0]) is None:
             return True
     return False
 
 
 def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
-    """Quantization of an operand, which the operator carries or a DequantizeLinear in front has; None for float."""
+    """Quantization of an operand, from the operator or the DequantizeLinear in front; None for float."""
     carried = parameters_of(node, position)
     if carried is not None:
         return _parameters(graph, node, carried, node.inputs[position])
@@ -105,7 +102,7 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
         producer = graph.producers.get(tensor)
         if producer is None or not producer.inputs:
             return None
-        if is_quantize(producer, "DequantizeLinear"):
+        if dequantizes(producer):
             return _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
         if operator_of(producer).elements not in MOVES:
             return None
@@ -114,11 +111,11 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
 
 
 def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
-    """Quantization of the integers that a node gives out; None where it gives out reals."""
+    """Quantization of a node's integer result; None for a real result."""
     carried = parameters_of(node, -1)
     if carried is not None:
         return _parameters(graph, node, carried, node.outputs[0])
-    if is_quantize(node, "QuantizeLinear"):
+    if quantizes(node):
         return _parameters(graph, node, Quantized(-1, 1, 2), node.outputs[0])
     return of_integers(graph, node.outputs[0]) if graph.elem_type(node.outputs[0]) in STORED else None
 
@@ -130,7 +127,7 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
         producer = graph.producers.get(source)
         if producer is None or not producer.inputs:
             break
-        if is_quantize(producer, "QuantizeLinear") or parameters_of(producer, -1):
+        if quantizes(producer) or parameters_of(producer, -1):
             return of_result(graph, producer)
         if not _keeps(producer):
             break
@@ -149,7 +146,7 @@ def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
         name = waiting.pop(0)
         for reader in graph.consumers.get(name, ()):
             place = reader.inputs.index(name) if name in reader.inputs else -1
-            carried = Quantized(0, 1, 2) if is_quantize(reader, "DequantizeLinear") else parameters_of(reader, place)
+            carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, place)
             if carried is not None and place == carried.value:
                 return _parameters(graph, reader, carried, name)
             if _keeps(reader) and place == 0 and reader.outputs and reader.outputs[0] not in seen:
@@ -171,7 +168,7 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
     while producer is not None and operator_of(producer).elements in _REORDERS:
         moves.append(producer)
         producer = graph.producers.get(producer.inputs[0])
-    if producer is None or not is_quantize(producer, "DequantizeLinear"):
+    if producer is None or not dequantizes(producer):
         return None
     found = _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
     rank = len(graph.shape(producer.inputs[0]) or ())
@@ -184,7 +181,7 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
 
 
 def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
-    """What a node says of one of its values."""
+    """Quantization of one of a node's values."""
     scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
     scales, zeros = _numbers(graph, scale_name), (0,) if not zero_name else _numbers(graph, zero_name)
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")
@@ -211,55 +208,6 @@ def wrong_scale(quantization: AffineQuantization) -> float | None:
     return next((scale for scale in quantization.scales or () if not (math.isfinite(scale) and scale > 0)), None)
 
 
-def stored_type(graph: Graph, tensor: str) -> str:
-    """Element type a tensor is stored in: that before DequantizeLinear, behind what only moves it, else its own."""
-    for _ in range(len(graph.nodes) + 1):
-        producer = graph.producers.get(tensor)
-        if producer is None or not producer.inputs or graph.elem_type(tensor) in STORED:
-            break
-        if is_quantize(producer, "DequantizeLinear"):
-            return graph.elem_type(producer.inputs[0])
-        if operator_of(producer).elements not in MOVES:
-            break
-        tensor = producer.inputs[0]
-    return graph.elem_type(tensor)
-
-
-def weights_behind(graph: Graph, tensor: str) -> Constant | None:
-    """Constant a weight comes from, through Q/DQ and what only moves it; None where it is computed."""
-    for _ in range(len(graph.nodes) + 1):
-        if tensor in graph.constants:
-            return graph.constants[tensor]
-        producer = graph.producers.get(tensor)
-        if producer is None or operator_of(producer).elements not in _BEHIND:
-            return None
-        if not producer.inputs:
-            return None
-        tensor = producer.inputs[0]
-    return None
-
-
-def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) -> tuple[str, bool]:
-    """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`) and whether it rests on `assume`.
-
-    s4 kernels take s8 activations with 4-bit weights; s16 kernels take s16 activations with s8 weights.
-    """
-    stored = stored_type(graph, activation)
-    behind = weights_behind(graph, weights) if weights else None
-    four_bits = behind is not None and behind.elem_type in _FOUR_BITS
-    if stored in _SIXTEEN_BITS:
-        return "s16", False
-    if stored in _EIGHT_BITS:
-        return ("s4" if four_bits else "s8"), False
-    return ("s4" if four_bits else assume.data_type), True
-
-
-def activation_type(graph: Graph, tensor: str, assume: Assumptions) -> tuple[str, bool]:
-    """As `data_type`, for kernels without weights, which know s8 and s16: activations of s4 layers are s8."""
-    kind, assumed = data_type(graph, tensor, "", assume)
-    return ("s8" if kind == "s4" else kind), assumed
-
-
 def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -> bool:
     """Tell whether the weights carry one scale per output channel.
 
@@ -271,7 +219,7 @@ def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -
     producer = graph.producers.get(node.inputs[position])
     while producer is not None and operator_of(producer).elements in _REORDERS:
         producer = graph.producers.get(producer.inputs[0])
-    if producer is None or not is_quantize(producer, "DequantizeLinear") or len(producer.inputs) < 2:
+    if producer is None or not dequantizes(producer) or len(producer.inputs) < 2:
         return False
     return scale_count(graph, producer.inputs[1]) > 1 and channels != 1
 

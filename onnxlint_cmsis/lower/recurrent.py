@@ -6,7 +6,7 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer, product
 from onnxlint_cmsis.lower.layout import NO_DIMS
-from onnxlint_cmsis.lower.quantization import activation_type
+from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall
 

@@ -1,4 +1,4 @@
-"""Whether a function gives out the integers that a quantized model asks for.
+"""Checks of a function's result against the quantization of the model.
 
 `cmsis_nn_pool_params` has no scales: integers go in and out as they are, as in arm_concatenation_s8_[wxyz], arm_pad_s8,
 arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. arm_softmax_s8 gives its output scale 1/256 and zero-point -128
@@ -28,7 +28,7 @@ _SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maxi
 
 
 def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision | None:
-    """Why a function gives out other integers than the model asks for; None where it does not."""
+    """Why a function's result differs from the model's integers; None where it does not."""
     stem, _, kind = layer.call.entry.rpartition("_")
     result = ending.quantization
     if result is None:
@@ -50,7 +50,7 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
 
 
 def check_copy(node: Node, numbers: Numbers, ending: Epilogue) -> Decision | None:
-    """Why plain code that only copies elements does not make a node's result; None where it does."""
+    """Why a plain copy of elements is not a node's result; None where it is."""
     same = all(each is not None and ending.quantization and each.equals(ending.quantization) for each in numbers)
     if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights, weights_behind
+from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
+from onnxlint_cmsis.lower.stored_types import weights_behind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

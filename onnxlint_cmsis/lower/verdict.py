@@ -89,7 +89,7 @@ def plain(cause: Cause, reason: str, code: str) -> Decision:
 
 
 def refused(cause: Cause, reason: str) -> Decision:
-    """Nobody computes the node."""
+    """Refuse the node."""
     return Decision(Verdict.REFUSED, cause, reason)
 
 

@@ -1,4 +1,4 @@
-"""Whether the weights of a quantized layer, and their scales, are those that its function multiplies by.
+"""Checks of a quantized layer's weights and their scales against its function.
 
 `cmsis_nn_conv_params`, `cmsis_nn_dw_conv_params` and `cmsis_nn_transpose_conv_params` have an input and an output
 offset and none for the filter; `cmsis_nn_fc_params` has a `filter_offset`, one for all outputs
@@ -14,7 +14,8 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, weights_behind, wrong_scale
+from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, wrong_scale
+from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 WEIGHT_TYPES = ("int8", "uint8", "int4")
@@ -45,7 +46,7 @@ def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
 def check_weights(
     graph: Graph, layer: Layer, numbers: Numbers, weights: AffineQuantization | None, ending: Epilogue
 ) -> Decision | None:
-    """Why the weights of a layer and their scales are not those of its function; None where they are."""
+    """Why a layer's weights or their scales do not fit its function; None where they do."""
     position = operands(layer.node.domain, layer.node.op_type).weights
     if weights is None:
         return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
@@ -91,7 +92,7 @@ def _zero_points(entry: str, weights: AffineQuantization) -> Decision | None:
 
 
 def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
-    """One scale, or one per output channel; of a fully connected layer that is for s8 alone."""
+    """Check for one scale, or one per output channel, which for fully connected layers s8 alone has."""
     if weights.blocks:
         text = "its weights are quantized in blocks; CMSIS-NN has one scale for each output channel"
         return refused(Cause.WEIGHT_SCALES, text)

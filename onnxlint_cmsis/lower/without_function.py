@@ -1,4 +1,4 @@
-"""Operators that no function of CMSIS-NN computes, and those that are nothing to compute."""
+"""Operators without a function of CMSIS-NN, and operators without anything to compute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.epilogue import is_clamp
 from onnxlint_cmsis.lower.moving import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.plain_code import CURVES, in_plain_code
-from onnxlint_cmsis.lower.quantization import activation_type, is_quantize
+from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 
@@ -22,7 +22,7 @@ NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, whi
 
 
 def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
-    """Who computes a node that has no lowering, and why not CMSIS-NN; None where there is nothing to compute."""
+    """The verdict on a node without a lowering; None where there is nothing to compute."""
     if operator_of(node).free or is_shape_arithmetic(graph, node):
         return None
     kind, _ = activation_type(graph, node.inputs[0], assume)
@@ -41,12 +41,12 @@ def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision 
 def _clamp(graph: Graph, node: Node, kind: str) -> Decision:
     if not is_clamp(graph, node):
         return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
-    behind = is_quantize(graph.producers.get(node.inputs[0]), "DequantizeLinear")
+    behind = dequantizes(graph.producers.get(node.inputs[0]))
     cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
     return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
 
 
 def is_shape_arithmetic(graph: Graph, node: Node) -> bool:
-    """Whether nothing but integers goes in and out, as in arithmetic on shapes."""
+    """Whether all inputs and outputs are integers, as in arithmetic on shapes."""
     types = {graph.elem_type(name) for name in (*node.inputs[:1], *node.outputs[:1])}
     return types <= INTEGERS

@@ -14,8 +14,10 @@ from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.planning.policies import POLICIES
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.planning.channel_axes import Site
     from onnxlint_cmsis.planning.plan_model import ModelPlan
     from onnxlint_cmsis.planning.planning_input import PlanningInput
@@ -37,10 +39,15 @@ def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) ->
     """Findings on errors and wrong results of the layers along a class, one for each target."""
     for site in view.sites:
         if group.id in site.leaves:
-            for target, price in zip(prices.targets, prices.of(site.layer.call), strict=True):
-                subject = layer_subject(view.model, site.layer, target, price.route)
-                for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
-                    yield from check.findings(subject)
+            yield from layer_hazards(view.model, prices, site.layer)
+
+
+def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:
+    """Findings on errors and wrong results of one layer, one for each target."""
+    for target, price in zip(prices.targets, prices.of(layer.call), strict=True):
+        subject = layer_subject(model, layer, target, price.route)
+        for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
+            yield from check.findings(subject)
 
 
 def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:

@@ -81,6 +81,34 @@ class Repair(NamedTuple):
     """What happened, as a sentence."""
 
 
+class Rewrite(NamedTuple):
+    """A layer that was rewritten to step around known hazards."""
+
+    layer: str
+    """Node before."""
+    repair: str
+    """Name of the repair."""
+    what: str
+    """What was done, as a clause whose subject is the layer."""
+    hazards: tuple[str, ...]
+    """Names of the hazards that it answers."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; null where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
+
+
+class SkippedRewrite(NamedTuple):
+    """A layer that meets a known hazard and that a repair was not done to."""
+
+    layer: str
+    """Node."""
+    repair: str
+    """Name of the repair."""
+    reason: str
+    """Why not, as a clause."""
+
+
 class TargetTotal(NamedTuple):
     """The whole model on one target."""
 
@@ -163,6 +191,10 @@ class FixResult(NamedTuple):
     """The whole model on each target."""
     repairs: tuple[Repair, ...] = ()
     """Hazards that go away."""
+    rewrites: tuple[Rewrite, ...] = ()
+    """Layers that are rewritten."""
+    unrewritten: tuple[SkippedRewrite, ...] = ()
+    """Layers that a repair would rewrite but for the reason each has."""
     locked: tuple[Locked, ...] = ()
     """LOCKED classes of interest, largest possible gain first."""
     left: tuple[SkippedClass, ...] = ()

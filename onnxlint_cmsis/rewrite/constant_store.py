@@ -55,9 +55,13 @@ class Store:
 
     def add(self, graph: GraphProto, like: str, elem_type: str, made: Codes) -> str:
         """Store a new constant under a name like another's; returns the name."""
+        return self.store(graph, self.fresh(like), elem_type, made)
+
+    def store(self, graph: GraphProto, name: str, elem_type: str, made: Codes) -> str:
+        """Store a new constant under a name that is kept for it; returns the name."""
         from onnx import TensorProto
 
-        tensor = TensorProto(name=self.fresh(like), data_type=NUMBERS[elem_type])
+        tensor = TensorProto(name=name, data_type=NUMBERS[elem_type])
         tensor_codes.write(tensor, made)
         if self.model.ir_version >= INPUTS_TOO:
             graph.initializer.append(tensor)
@@ -71,6 +75,13 @@ class Store:
         while name in self._names:
             number += 1
             name = f"{like}_{number}"
+        self._names.add(name)
+        return name
+
+    def unused(self, name: str) -> str:
+        """The name itself where nothing in the model has it, else one like it."""
+        if name in self._names:
+            return self.fresh(name)
         self._names.add(name)
         return name
 

@@ -89,7 +89,7 @@ def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
 
 
 def _fits(added: Floats, view: LaneView, slot: BiasSlot) -> bool:
-    """Whether the bias stays an int32 whichever of the constants it takes."""
+    """Whether the bias fits int32 with any of the constants added."""
     most = np.abs(added).sum(axis=2).reshape(-1)
     if slot.tensor:
         held = view.known(slot.tensor)

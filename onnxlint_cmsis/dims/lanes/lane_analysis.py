@@ -59,7 +59,7 @@ def analyse_lanes(
 
 
 def _without(asked: Demand, absorbed: Mapping[int, Mask]) -> Demand:
-    """What is needed where layers do without some columns, which is all that was asked for if none does."""
+    """Demand without the columns that layers can drop; the whole demand where none can."""
     return Demand(asked.view, asked.masks, absorbed) if any(mask.any() for mask in absorbed.values()) else asked
 
 
@@ -79,7 +79,7 @@ def _in_order(graph: Graph) -> bool:
 
 
 def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
-    """A layer that sums over channels; None where the classes do not say what its channels are."""
+    """A layer that sums over channels; None where the classes do not cover its channels."""
     node = view.graph.nodes[weighted.node]
     axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
     count = weighted.shape[0] * weighted.shape[2]
@@ -138,7 +138,7 @@ class _Questions:
 
 
 def _contracted_constants(view: LaneView, dimensions: Dimensions) -> set[int]:
-    """Leaves of constants that are multiplied with each other, of which every lane counts."""
+    """Leaves of constants that are multiplied with each other: every lane of them counts."""
     found: set[int] = set()
     for node in view.graph.nodes:
         if operator_of(node).roles.form is not None and all(view.is_constant(name) for name in node.inputs if name):

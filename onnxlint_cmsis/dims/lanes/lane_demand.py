@@ -68,7 +68,7 @@ class Demand:
             self._apply(node, operator.demand(node, self.view, self.masks[node.outputs[0]]))
 
     def _apply(self, node: Node, found: Mapping[int, Mask] | None) -> None:
-        """Mark some inputs as far as they are needed and every other in full."""
+        """Mark the demand of some inputs, and all of every other input."""
         for position, name in enumerate(node.inputs):
             if name:
                 self._need(name, ALL if found is None else found.get(position, ALL))
@@ -117,7 +117,7 @@ def _covers(mask: Mask, shape: Sequence[Size]) -> bool:
 
 
 def needed_columns(weighted: Weighted, mask: Mask) -> Mask:
-    """Which columns rows read that count, [groups x columns], from a mask of the result."""
+    """Columns that demanded rows read, [groups x columns], from a mask of the result."""
     groups, made = weighted.shape[:2]
     rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.made], keep=False)
     if rows.all():

@@ -1,4 +1,4 @@
-"""What the lane analysis hands on."""
+"""Result of the lane analysis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ClassLanes(NamedTuple):
-    """Lanes of one class. `live`, `exact` and `unsafe` share them out; all are ascending."""
+    """Lanes of one class: each is in `live`, `exact` or `unsafe`; all are ascending."""
 
     leaf: int
     """`DimensionClass.id`."""
@@ -65,7 +65,7 @@ class Lanes(NamedTuple):
     """Elements of every tensor that count for an output; None where unknown, so that all may."""
 
     def increments(self, removed: Mapping[int, Collection[int]]) -> dict[int, Numbers]:
-        """What each reader's bias gains per output channel when these lanes of these classes go, by `Node.index`.
+        """Increment of each reader's bias per output channel if these lanes are removed, by `Node.index`.
 
         Along the old output axis, in the bias' own unit: int64 for slots of kind `int32` and `dequantized`, float64
         for `float`. Readers whose sums stay as they are are left out. Raises ValueError for a lane that may not go.

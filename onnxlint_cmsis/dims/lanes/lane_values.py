@@ -30,13 +30,13 @@ def fill_in(view: LaneView) -> None:
 
 
 def _may_wait(node: Node, view: LaneView) -> bool:
-    """Whether a node computes with stored constants alone: weights, most often, whose numbers nobody may ask for."""
+    """Whether a node computes with stored constants alone: mostly weights, and their numbers may never be needed."""
     alone = all(name in view.graph.constants for name in node.inputs if name) and not any(node.outputs[1:])
     return alone and operator_of(node).roles.form is None
 
 
 def _carry(node: Node, view: LaneView) -> None:
-    """Note what a node makes; shapes that contradict each other, of which nothing follows, are passed over."""
+    """Note the results of a node; contradictory shapes are skipped."""
     with np.errstate(all="ignore"), suppress(ValueError, IndexError):
         _compute(node, view)
 

@@ -72,11 +72,11 @@ class LaneView(ValueView):
         return joined(parts, where)
 
     def roles(self, node: Node) -> Roles:
-        """What the inputs of a node are for, as its record says."""
+        """Roles of a node's inputs, from its record."""
         return operator_of(node).roles
 
     def layer_sum(self, node: Node) -> LayerSum | None:
-        """Sum of a layer whose weights are known, row by row."""
+        """Sum of a layer with known weights, row by row."""
         weighted, shape = self.weighted.get(node.index), self.shape(node.outputs[0])
         data = None if weighted is None else self.input(node, weighted.data)
         if weighted is None or data is None or shape is None or len(shape) <= weighted.made:
@@ -94,7 +94,7 @@ class LaneView(ValueView):
         return known.low.reshape(-1)
 
     def learn(self, node: Node, position: int, found: Interval | None) -> None:
-        """Keep what follows for an output, as far as its shape and type allow it."""
+        """Keep the values of an output, as far as its shape and type allow."""
         name = node.outputs[position]
         shape, elem_type = self.shape(name), self.elem_type(name)
         if shape is not None and found is not None and _fits(found, shape):
@@ -102,7 +102,7 @@ class LaneView(ValueView):
             self._known[name] = self._without_disproved(name, stored, shape)
 
     def postpone(self, name: str, learn: Callable[[], None]) -> None:
-        """Learn what a tensor holds when it is first asked for."""
+        """Compute the values of a tensor on first use."""
         self._postponed[name] = learn
 
     def stored(self, name: str) -> NDArray[Any] | None:
@@ -141,13 +141,13 @@ class LaneView(ValueView):
 
 
 def _lost(known: Interval, where: NDArray[np.bool_]) -> Interval:
-    """The interval with nothing known at some elements, spread out as far as they are."""
+    """The interval with some elements unknown, spread out where needed."""
     shape = np.broadcast_shapes(known.low.shape, where.shape)
     return known.moved(lambda array: np.broadcast_to(array, shape)).forgotten(np.broadcast_to(where, shape))
 
 
 def _anything(elem_type: str, rank: int) -> Interval:
-    """Any number of an integer type; of a real one nothing is known, as an element may be NaN or infinite."""
+    """Any number of an integer type; unknown for a real type, which may hold NaN or infinity."""
     return ranked(range_of(elem_type), rank) if is_whole(elem_type) else unknown(rank)
 
 

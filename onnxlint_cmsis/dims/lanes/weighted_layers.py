@@ -1,4 +1,4 @@
-"""Convolutions and matrix products, by the roles of their inputs, as groups of rows that sum over columns."""
+"""Convolutions and matrix products as groups of rows that sum over columns, by their records' roles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def weighted_of(node: Node, view: LaneView) -> Weighted | None:
-    """A node in this form; None where it is none, or its shapes or weights are not known or do not fit."""
+    """A node in this form; None for other operators, and for unknown or contradictory shapes or weights."""
     found, result = _form(node, view), view.shape(node.outputs[0])
     if found is None or (result is not None and not _fits(found, result)):
         return None

@@ -43,7 +43,7 @@ class LaneWeights:
 
     @cached_property
     def touched(self) -> Mask:
-        """Where one along the last axis may be other than 0."""
+        """Mask of the elements with a non-zero along the last axis."""
         return np.asarray(self.nonzero[..., 0] if self.nonzero.shape[-1] == 1 else self.nonzero.any(axis=-1))
 
     def turned(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> LaneWeights:
@@ -90,7 +90,7 @@ class Weighted(NamedTuple):
 
     @property
     def touched(self) -> Mask:
-        """Which rows read which columns, [groups, rows, columns]."""
+        """Mask of the columns that each row reads, [groups, rows, columns]."""
         return self.matrix.touched
 
     @property
@@ -111,7 +111,7 @@ TERMS = 16
 
 
 def sums(weighted: Weighted, columns: Interval) -> Interval:
-    """Sum of each row over columns, [groups x rows]; unknown where a row reads what is or differs at the borders."""
+    """Sum of each row over columns, [groups x rows]; unknown where a row reads unknowns or differs at borders."""
     usable = columns.zero | (~columns.varies & weighted.plain)
     fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2)
     if fine.any():  # most rows read what varies: then no weight is looked at

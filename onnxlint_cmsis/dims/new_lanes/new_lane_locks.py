@@ -17,7 +17,7 @@ from onnxlint_cmsis.operators.values.value_view import has
 
 
 def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
-    """Lock every class whose new lanes would not be certain to stay finite.
+    """Lock every class with new lanes that may not stay finite.
 
     `risks` are the operators that may make NaN or infinity of a finite number; values are carried between the layers
     around them. `fills` gives the new elements of constants; data that layers read counts as finite.
@@ -31,7 +31,7 @@ def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
 
 
 def _region(graph: Graph, view: NewLaneView, risks: Iterable[Node]) -> set[int]:
-    """Nodes between the layers before and after, with what computes the layers' constants."""
+    """Nodes between two layers, and nodes that compute the layers' constants."""
     after = _reached([node.index for node in risks], lambda node: _readers(graph, node), graph)
     return _reached(after, lambda node: _makers(graph, view, node), graph)
 

@@ -1,9 +1,9 @@
 """`load_tflite`: a `.tflite` file to a Graph.
 
 An operator stays what TensorFlow Lite calls it: domain `tflite`, type `CONV_2D`, its options as attributes by the
-schema's names, its tensors in their own layouts (NHWC, OHWI). To dress it up as ONNX would need nodes that the file has
-not got (Transpose, Q/DQ, Relu of a fused activation), and every finding would speak of a model that nobody has. What
-an operator means is for its record to say. Quantization stays on the tensors, in `Graph.quantization`.
+schema's names, its tensors in their own layouts (NHWC, OHWI). ONNX's form would need nodes that the file lacks
+(Transpose, Q/DQ, Relu of a fused activation), and findings would name them. What an operator means is for its record
+to say. Quantization stays on the tensors, in `Graph.quantization`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,153 @@
+"""Edits of nodes and constants of the main graph, for repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.operators.quantization_operators import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
+from onnxlint_cmsis.rewrite.build import StoredElements
+from onnxlint_cmsis.rewrite.constant_store import Store, connect
+from onnxlint_cmsis.rewrite.node_places import NodePlace, NodePlaces
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
+    from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
+    from onnxlint_cmsis.graph.model import Graph, Node
+
+
+class GraphEdit:
+    """A copy of a model in the making; nodes are named by `Node.index` of its graph before all edits."""
+
+    def __init__(self, data: bytes, graph: Graph) -> None:
+        """`graph` is that of `data`. Raises NotAppliedError."""
+        from onnx import ModelProto
+
+        self._model: ModelProto = ModelProto.FromString(data)
+        self.graph = graph
+        self._places = NodePlaces(self._model, graph)
+        self._store = Store(self._model, graph.path)
+
+    @property
+    def default_opset(self) -> int:
+        """Version of the default operator set that the model imports; 0 where it does not."""
+        return next((one.version for one in self._model.opset_import if one.domain in ("", "ai.onnx")), 0)
+
+    def inputs(self, node: Node) -> list[str]:
+        """Names of a node's inputs as they are now."""
+        return list(self.place(node).node.input)
+
+    def data(self) -> bytes:
+        """The model as it is now."""
+        made: bytes = self._model.SerializeToString()
+        return made
+
+    def place(self, node: Node) -> NodePlace:
+        """A node of the main graph. Raises NotAppliedError for one in a subgraph or local function."""
+        if node.graph:
+            raise NotAppliedError(f"{node.label} is in a subgraph")
+        return self._places.site(node.index)
+
+    def stored(self, node: Node, position: int) -> StoredElements:
+        """Elements of the stored constant that a node reads. Raises NotAppliedError."""
+        self.place(node)
+        return self._store.read(self._places.home((node.index, position)))
+
+    def add_constant(self, name: str, elem_type: str, codes: Codes) -> str:
+        """Store a new constant of these bit patterns under a name, or one like it; returns the name."""
+        return self._store.store(self._model.graph, self._store.unused(name), elem_type, codes)
+
+    def add_integers(self, name: str, values: Sequence[int]) -> str:
+        """Store a vector of int64 under a name, or one like it; returns the name."""
+        return self.add_constant(name, "int64", np.array(values, "<i8").view("<u8"))
+
+    def fresh(self, name: str) -> str:
+        """The name where nothing in the model has it, else one like it."""
+        return self._store.unused(name)
+
+    def connect(self, node: Node, position: int, name: str) -> None:
+        """Make a node read another tensor at an input, which it may not have had so far."""
+        connect(self.place(node).node, position, name)
+
+    def insert(self, before: Node, op_type: str, inputs: Sequence[str], made: Sequence[str], **more: Any) -> None:
+        """Put a new node right before another one; `more` are its domain and attributes."""
+        from onnx import helper
+
+        self._insert(before, helper.make_node(op_type, list(inputs), list(made), self.fresh(f"{made[0]}_node"), **more))
+
+    def insert_like(
+        self, before: Node, node: Node, name: str, inputs: Sequence[str], made: Sequence[str], **changed: Any
+    ) -> None:
+        """Put a copy of a node, with other inputs and outputs and some attributes changed, right before another one."""
+        new = type(self.place(node).node)()
+        new.CopyFrom(self.place(node).node)
+        new.name = self.fresh(name)
+        new.input[:], new.output[:] = list(inputs), list(made)
+        _set(new, changed, ())
+        self._insert(before, new)
+
+    def set_attributes(self, node: Node, *dropped: str, **values: Any) -> None:
+        """Give a node these attributes, and take others away."""
+        _set(self.place(node).node, values, dropped)
+
+    def remove(self, node: Node) -> None:
+        """Take a node out, with what the model states of its outputs' shapes."""
+        self._take_out(self.place(node).node)
+
+    def requantized(self, before: Node, tensor: str, like: Node) -> str:
+        """Put a QuantizeLinear and a DequantizeLinear before a node, of the parameters of the DequantizeLinear `like`.
+
+        Returns the name of what the second one makes of the tensor.
+        """
+        proto = self.place(like).node
+        integers, reals = self.fresh(f"{tensor}_quantized"), self.fresh(f"{tensor}_real")
+        parameters = list(proto.input)[1:]
+        axis = {one.name: one.i for one in proto.attribute if one.name == "axis"}
+        for op_type, source, made in (
+            (QUANTIZE_LINEAR.name, tensor, integers),
+            (DEQUANTIZE_LINEAR.name, integers, reals),
+        ):
+            self.insert(before, op_type, [source, *parameters], [made], domain=proto.domain, **axis)
+        return reals
+
+    def drop_unread(self) -> None:
+        """Take out nodes and initializers of the main graph that these edits left without a reader."""
+        if any(node.bodies for node in self.graph.nodes):
+            return
+        before = {name for node in self.graph.nodes for name in node.inputs}
+        handed = {value.name for value in (*self._model.graph.output, *self._model.graph.input)}
+        while gone := [node for node in self._model.graph.node if self._idle(node.output, before, handed)]:
+            for node in gone:
+                self._take_out(node)
+        for tensor in [one for one in self._model.graph.initializer if self._idle([one.name], before, handed)]:
+            self._model.graph.initializer.remove(tensor)
+
+    def _idle(self, names: Sequence[str], before: set[str], handed: set[str]) -> bool:
+        """Whether values that had a reader have none any more."""
+        read = {name for node in self._model.graph.node for name in node.input}
+        return any(name in before for name in names) and not any(name in read or name in handed for name in names)
+
+    def _take_out(self, node: NodeProto) -> None:
+        made = {*node.output}
+        self._model.graph.node.remove(node)
+        for value in [value for value in self._model.graph.value_info if value.name in made]:
+            self._model.graph.value_info.remove(value)
+
+    def _insert(self, before: Node, node: NodeProto) -> None:
+        anchor = self.place(before).node
+        place = next(index for index, one in enumerate(self._model.graph.node) if one is anchor)
+        self._model.graph.node.insert(place, node)
+
+
+def _set(node: NodeProto, values: Mapping[str, Any], dropped: Collection[str]) -> None:
+    from onnx import helper
+
+    new = type(node)()
+    new.attribute.extend(one for one in node.attribute if one.name not in values and one.name not in dropped)
+    new.attribute.extend(helper.make_attribute(key, value) for key, value in values.items())
+    del node.attribute[:]
+    node.attribute.extend(new.attribute)

@@ -1,0 +1,43 @@
+"""Repairs applied to the bytes of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
+    from onnxlint_cmsis.rewrite.repairs.repair import RepairMade
+
+
+class RepairedBytes(NamedTuple):
+    """A model with some of its layers repaired."""
+
+    data: bytes
+    """The model."""
+    made: tuple[tuple[RepairSite, RepairMade], ...]
+    """What was done to which layer."""
+    refused: tuple[tuple[RepairSite, str], ...]
+    """Layers that could not be repaired, with the reason as a clause."""
+
+
+def repaired(data: bytes, graph: Graph, sites: Sequence[RepairSite]) -> RepairedBytes:
+    """The model with as many of the layers repaired as can be; `graph` is that of `data`. Raises NotAppliedError."""
+    refused: list[tuple[RepairSite, str]] = []
+    left = list(sites)
+    while True:
+        edit, made = GraphEdit(data, graph), []
+        for site in left:
+            try:
+                made.append((site, site.row.apply(edit, site.record)))
+            except NotAppliedError as reason:
+                refused.append((site, str(reason)))
+                break
+        else:
+            edit.drop_unread()
+            return RepairedBytes(edit.data() if made else data, tuple(made), tuple(refused))
+        left.remove(refused[-1][0])

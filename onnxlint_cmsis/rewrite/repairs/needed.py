@@ -1,0 +1,59 @@
+"""Layers of a model that a known hazard meets and that a repair fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.lower.verdict import Verdict
+from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
+    from onnxlint_cmsis.types import Finding
+
+
+class RepairSite(NamedTuple):
+    """One layer that needs a repair."""
+
+    row: RepairRow
+    """The repair."""
+    record: LoweredLayer
+    """The layer."""
+    hazards: tuple[str, ...]
+    """Names of its hazards that the repair answers."""
+
+
+def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
+    """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
+    met = {id(record): _hazards(model, record) for record in _records(model)}
+    for row in REPAIRS:
+        for record in _records(model):
+            found = tuple(name for name in met[id(record)] if name in row.hazards)
+            if found:
+                yield RepairSite(row, record, found)
+
+
+def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
+    """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
+    hazard = finding.properties.get("hazard")
+    for row in REPAIRS if hazard else ():
+        if hazard in row.hazards:
+            for record in _records(model):
+                if record.node.label == finding.location.node and not row.refusal(model.graph, record):
+                    return row
+    return None
+
+
+def _records(model: ModelAnalysis) -> Iterator[LoweredLayer]:
+    return (record for record in model.lowered.records if record.verdict is Verdict.CMSIS_NN and record.layer)
+
+
+def _hazards(model: ModelAnalysis, record: LoweredLayer) -> tuple[str, ...]:
+    """Names of the hazards of a layer, on any target."""
+    if record.layer is None:
+        return ()
+    routes = (route for _, route in model.routes(record.layer))
+    return tuple(dict.fromkeys(hazard.id for route in routes for hazard in route.hazards))

@@ -1,0 +1,39 @@
+"""The row of a repair: what it answers, what it costs, how it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
+
+
+class RepairRow(NamedTuple):
+    """One way to rewrite a layer that a known hazard meets; the results stay the same."""
+
+    name: str
+    """Kebab name."""
+    what: str
+    """What it does to the layer, as a clause without subject."""
+    hazards: frozenset[str]
+    """Names of the hazards that it answers."""
+    price: str
+    """What it costs, as a clause; the fix report has the predicted instructions."""
+    free: bool
+    """Whether it costs next to nothing, so that it is done before any channel count is changed."""
+    refusal: Callable[[Graph, LoweredLayer], str]
+    """Why it does not fit a layer, as a clause; empty where it fits."""
+    apply: Callable[[GraphEdit, LoweredLayer], RepairMade]
+    """Does it. Raises NotAppliedError."""
+
+
+class RepairMade(NamedTuple):
+    """What a repair did to one layer."""
+
+    text: str
+    """What was done, as a clause without subject."""
+    made_by: tuple[str, ...]
+    """First outputs of the layers that now do the work of the old one."""

@@ -1,0 +1,182 @@
+"""Repairs by rewriting: the hazard goes, the outputs stay, and a second fix finds nothing to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import FixRequest
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.types import Isa, Target
+from support.fix_command import contents, run, text
+from support.repairable_models import convolution, float_groups, operator_format
+
+Build = Callable[[], onnx.ModelProto]
+
+
+def targets(release: str) -> tuple[Target, ...]:
+    cpus = (("cortex-m0", Isa.SCALAR), ("cortex-m4", Isa.DSP), ("cortex-m55", Isa.MVE))
+    return tuple(Target(cpu, isa, release) for cpu, isa in cpus)
+
+
+CASES: dict[str, tuple[str, str, Build, str]] = {
+    "grouped without bias": (
+        "zero-bias", "conv-grouped-no-bias",
+        lambda: convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2), "7.0.0",
+    ),
+    "wide depthwise without bias": (
+        "zero-bias", "dw-opt-no-bias",
+        lambda: convolution((1, 128, 4, 4), (128, 1, 3, 3), bias=False, group=128), "7.0.0",
+    ),
+    "1x1 with padding after": (
+        "explicit-pad", "conv-1x1-fast-padding-after",
+        lambda: convolution((1, 4, 6, 6), (4, 4, 1, 1), pads=[0, 0, 1, 1]), "7.0.0",
+    ),
+    "1x1 with strides and padding after": (
+        "explicit-pad", "conv-1x1-padding-after",
+        lambda: convolution((1, 4, 6, 6), (4, 4, 1, 1), pads=[0, 0, 2, 1], strides=[2, 2]), "7.0.0",
+    ),
+    "QLinearConv with padding after": (
+        "explicit-pad", "conv-1x1-fast-padding-after", lambda: operator_format(pads=[0, 0, 1, 1]), "7.0.0",
+    ),
+    "depthwise 3x3 with two on the right": (
+        "explicit-pad", "dw-3x3-padding-after",
+        lambda: convolution((1, 4, 6, 6), (4, 1, 3, 3), group=4, pads=[0, 0, 0, 2]), "7.0.0",
+    ),
+    "depthwise with more padding than window": (
+        "explicit-pad", "dw-opt-window-outside",
+        lambda: convolution((1, 4, 6, 6), (4, 1, 2, 2), group=4, pads=[3, 3, 3, 3]), "7.0.0",
+    ),
+    "grouped 1x1": (
+        "split-groups", "conv-grouped-no-scratch",
+        lambda: convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2, relu=True), "7.0.0",
+    ),
+    "grouped 1x1 in float": ("split-groups", "conv-grouped-no-scratch", float_groups, "7.0.0"),
+    "grouped before groups": (
+        "split-groups", "conv-grouped-as-dense",
+        lambda: convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4, relu=True), "5.0.0",
+    ),
+    "grouped 1xN": (
+        "split-groups", "conv-grouped-1xn-scratch",
+        lambda: convolution((1, 8, 12), (8, 4, 5), group=2), "7.0.0",
+    ),
+}  # fmt: skip
+
+
+def fixed(model: onnx.ModelProto, release: str, **more):
+    request = FixRequest(AnalysisSettings(targets(release)), FixOptions(), **more)
+    return fix_model("m.onnx", model.SerializeToString(), request)
+
+
+def hazards(data: bytes, release: str) -> set[str]:
+    model = ModelAnalysis("m.onnx", AnalysisSettings(targets(release)), data)
+    return {one.id for layer in model.lowered.layers for _, route in model.routes(layer) for one in route.hazards}
+
+
+def outputs(data: bytes, feeds: list[dict]) -> list[np.ndarray]:
+    session = RuntimeSession(data, Optimization.NONE)
+    return [session.run(feed)[0] for feed in feeds]
+
+
+def feeds(model: onnx.ModelProto) -> list[dict]:
+    (given,) = model.graph.input
+    shape = [size.dim_value for size in given.type.tensor_type.shape.dim]
+    kind = onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
+    random = np.random.default_rng(7)
+    if kind == np.float32:
+        return [{"x": random.normal(size=shape).astype(kind)} for _ in range(4)]
+    limits = np.iinfo(kind)
+    return [{"x": random.integers(limits.min, limits.max, shape, endpoint=True).astype(kind)} for _ in range(4)]
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_hazard_goes_and_the_outputs_stay(case):
+    repair, hazard, build, release = case
+    model = build()
+    assert hazard in hazards(model.SerializeToString(), release)
+    result, data, _ = fixed(model, release)
+    assert data is not None, result.reason
+    assert repair in {one.repair for one in result.rewrites}
+    assert hazard in {name for one in result.rewrites for name in one.hazards}
+    assert hazards(data, release) == set()
+    pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
+    assert all(np.array_equal(old, new) for old, new in pairs)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_second_fix_finds_nothing_to_do(case):
+    _, _, build, release = case
+    data = fixed(build(), release).model
+    again = fixed(onnx.ModelProto.FromString(data), release)
+    assert again.model is None
+    assert not again.result.rewrites
+    assert not again.result.unrewritten
+
+
+def test_a_layer_that_no_target_needs_a_repair_for_stays():
+    model = convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4)
+    assert fixed(model, "7.0.0").model is None
+    assert fixed(model, "5.0.0").model is not None
+
+
+def test_what_a_split_leaves_is_repaired_too():
+    model = convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2, pads=[0, 0, 1, 1])
+    result, data, _ = fixed(model, "5.0.0")
+    assert {one.repair for one in result.rewrites} == {"split-groups", "explicit-pad"}
+    assert hazards(data, "5.0.0") == set()
+
+
+def test_a_model_without_consent_stays():
+    model = convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2)
+    assert fixed(model, "7.0.0", fixable=lambda _graph, _finding: False).model is None
+    found = fixed(model, "7.0.0", fixable=lambda _graph, finding: finding.code == "CNN302")
+    assert found.model is not None
+
+
+def test_a_budget_keeps_constants_from_growing(tmp_path):
+    model = convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2)
+    onnx.save(model, tmp_path / "m.onnx")
+    before = contents(tmp_path)
+    done = run(tmp_path, "--fix-only", "--fix-budget-bytes", "8", "--output-format", "json", "m.onnx")
+    (file,) = json.loads(text(done))["files"]
+    assert contents(tmp_path) == before
+    assert [one["repair"] for one in file["fix"]["unrewritten"]] == ["zero-bias"]
+    assert "--fix-budget-bytes" in file["fix"]["reason"]
+
+
+@pytest.mark.parametrize("options", [("--unfixable", "CNN302"), ("--ignore", "CNN302")])
+def test_rules_that_are_not_fixable_are_not_answered(tmp_path, options):
+    onnx.save(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2), tmp_path / "m.onnx")
+    before = contents(tmp_path)
+    run(tmp_path, "--fix-only", *options, "m.onnx")
+    assert contents(tmp_path) == before
+
+
+def test_the_report_names_the_layer_and_what_became_of_it(tmp_path):
+    onnx.save(convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2), tmp_path / "m.onnx")
+    before = contents(tmp_path)
+    told = text(run(tmp_path, "--diff", "m.onnx"))
+    line = "conv_made becomes 2 convolutions, one per group, between Slices and a Concat (split-groups)"
+    assert f"rewrites {line}" in told
+    assert contents(tmp_path) == before
+
+
+def test_fixing_the_file_leaves_no_finding(tmp_path):
+    onnx.save(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2), tmp_path / "m.onnx")
+    assert run(tmp_path, "m.onnx").returncode == 1
+    assert run(tmp_path, "--fix", "m.onnx").returncode == 0
+
+
+@pytest.mark.parametrize("row", REPAIRS, ids=lambda row: row.name)
+def test_rows_name_hazards_that_exist(row):
+    assert row.hazards
+    assert row.hazards <= {hazard.id for hazard in all_hazards()}

@@ -1,0 +1,97 @@
+"""Small quantized convolutions that meet a known hazard which a repair by rewriting answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+INT8, INT32, FLOAT, INT16 = TensorProto.INT8, TensorProto.INT32, TensorProto.FLOAT, TensorProto.INT16
+RANDOM = np.random.default_rng(5)
+
+
+class Parts:
+    """Nodes and constants in the making."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, name: str, value: object, kind: type) -> str:
+        self.constants.append(numpy_helper.from_array(np.asarray(value, kind), name))
+        return name
+
+    def node(self, op_type: str, inputs: list[str], made: str, **more: object) -> str:
+        self.nodes.append(helper.make_node(op_type, inputs, [made], f"{made}_made", **more))
+        return made
+
+    def parameters(self, name: str, scale: object, zero: object, kind: type) -> list[str]:
+        return [self.constant(f"{name}_scale", scale, np.float32), self.constant(f"{name}_zero", zero, kind)]
+
+    def model(self, given: tuple[int, tuple[int, ...]], output: str, opset: int = 17) -> onnx.ModelProto:
+        """The model of a graph input `x` (type and shape)."""
+        graph = helper.make_graph(
+            self.nodes, "g", [helper.make_tensor_value_info("x", *given)],
+            [helper.make_empty_tensor_value_info(output)], self.constants,
+        )  # fmt: skip
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        del model.graph.value_info[:]
+        return model
+
+
+def convolution(
+    shape: tuple[int, ...],
+    filters: tuple[int, ...],
+    *,
+    bias: bool = True,
+    relu: bool = False,
+    kind: type = np.int8,
+    op_type: str = "Conv",
+    **more: object,
+) -> onnx.ModelProto:
+    """One convolution between DequantizeLinear and QuantizeLinear, with a scale per output channel."""
+    made = Parts()
+    outputs = filters[0] if op_type == "Conv" else filters[1]
+    axis = 0 if op_type == "Conv" else 1
+    scales = RANDOM.uniform(0.005, 0.02, outputs).astype(np.float32)
+    inputs = [
+        made.node("DequantizeLinear", ["x", *made.parameters("x", 0.05, 3 if kind is np.int8 else 0, kind)], "xr")
+    ]
+    weights = made.constant("w", RANDOM.integers(-99, 99, filters), np.int8)
+    parameters = made.parameters("w", scales, np.zeros(outputs), np.int8)
+    inputs.append(made.node("DequantizeLinear", [weights, *parameters], "wr", axis=axis))
+    if bias:
+        integers = made.constant("b", RANDOM.integers(-999, 999, outputs), np.int32)
+        scale = made.constant("b_scale", scales * np.float32(0.05), np.float32)
+        inputs.append(made.node("DequantizeLinear", [integers, scale], "br", axis=0))
+    last = made.node(op_type, inputs, "conv", **more)
+    last = made.node("Relu", [last], "relu") if relu else last
+    made.node("QuantizeLinear", [last, *made.parameters("y", 0.5, 0 if relu else -3, kind)], "y")
+    return made.model((INT8 if kind is np.int8 else INT16, shape), "y", 21 if kind is np.int16 else 17)
+
+
+def float_groups() -> onnx.ModelProto:
+    """A grouped 1x1 convolution in float with BatchNormalization and Relu behind it."""
+    made = Parts()
+    weights = made.constant("w", RANDOM.uniform(-1, 1, (6, 2, 1, 1)), np.float32)
+    last = made.node("Conv", ["x", weights], "conv", group=2)
+    vectors = [
+        made.constant(name, RANDOM.uniform(0.5, 1.5, 6), np.float32) for name in ("scale", "shift", "mean", "var")
+    ]
+    last = made.node("BatchNormalization", [last, *vectors], "normal")
+    made.node("Relu", [last], "y")
+    return made.model((FLOAT, (1, 4, 6, 6)), "y", 17)
+
+
+def operator_format(**more: object) -> onnx.ModelProto:
+    """A 1x1 QLinearConv with padding after."""
+    made = Parts()
+    inputs = ["x", *made.parameters("x", 0.05, 3, np.int8)]
+    inputs += [
+        made.constant("w", RANDOM.integers(-99, 99, (4, 4, 1, 1)), np.int8),
+        *made.parameters("w", 0.01, 0, np.int8),
+    ]
+    inputs += [*made.parameters("y", 0.1, -3, np.int8), made.constant("b", RANDOM.integers(-99, 99, 4), np.int32)]
+    made.node("QLinearConv", inputs, "y", **more)
+    return made.model((INT8, (1, 4, 6, 6)), "y")
