@@ -1,0 +1,193 @@
+"""Rules of quantization: which rule claims which cause, what they say of built models and of named cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from onnxlint_cmsis.analysis import ModelAnalysis
+from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME, float_name
+from onnxlint_cmsis.checks.rule_registry import RULES
+from onnxlint_cmsis.checks.run_checks import model_findings
+from onnxlint_cmsis.lower import Cause
+from onnxlint_cmsis.types import Finding, Level
+from support import paths
+from support.quantized_models import CASES, Qdq, convolution, dense
+from support.quantizer_runs import SETTINGS, findings, levels
+
+BUILT = {
+    "plain convolution": {},
+    "weights with a zero-point": {"CNN501": "error"},
+    "second convolution with a zero-point": {"CNN501": "error"},
+    "int16": {},
+    "int16 with a zero-point": {"CNN505": "error"},
+    "uint8": {"CNN504": "note"},
+    "dense": {},
+    "dense weights with a zero-point": {},
+    "dense weights of several scales": {},
+    "int16 dense of several scales": {"CNN502": "error"},
+    "average pool of unequal scales": {"CNN510": "warning"},
+    "average pool of equal scales": {},
+    "max pool of unequal scales": {"CNN510": "warning"},
+    "softmax as the function has it": {},
+    "softmax of another scale": {"CNN509": "warning"},
+    "clamp of the same scale": {},
+    "clamp of another scale": {"CNN511": "warning"},
+    "float result": {"CNN513": "warning"},
+    "change of scale": {"CNN510": "warning"},
+    "clamp in a softmax": {"CNN511": "warning"},
+    "layer in float": {"CNN513": "warning"},
+    "pad of equal scales": {},
+    "pad of unequal scales": {"CNN510": "warning"},
+    "concat of equal scales": {},
+    "concat of unequal scales": {"CNN510": "warning"},
+}
+"""Models of `CASES` to the rules of quantization that report them, and how."""
+
+NAMED = {
+    "torch/cnn1d_a16": {"CNN505": "error"},
+    "torch/cnn1d_asym": {"CNN501": "error"},
+    "torch/cnn1d_def": {},
+    "torch/cnn1d_dynq": {"CNN507": "error"},
+    "torch/cnn1d_leg": {},
+    "torch/cnn1d_qop": {},
+    "torch/cnn1d_tfl": {},
+    "torch/cnn1d_u8u8": {"CNN501": "error", "CNN504": "note"},
+    "torch/dscnn_a16": {"CNN505": "error"},
+    "torch/dscnn_a16sym": {"CNN502": "error", "CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_asym": {"CNN501": "error", "CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_def": {"CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_dynq": {"CNN507": "error"},
+    "torch/dscnn_leg": {},
+    "torch/dscnn_qop": {"CNN510": "warning"},
+    "torch/dscnn_tfl": {"CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_u8u8": {"CNN501": "error", "CNN504": "note", "CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_w4": {"CNN502": "error", "CNN509": "warning", "CNN510": "warning"},
+    "torch/tcn_a16": {"CNN505": "error"},
+    "torch/tcn_asym": {"CNN501": "error"},
+    "torch/tcn_def": {},
+    "torch/tcn_dynq": {"CNN507": "error"},
+    "torch/tcn_qop": {},
+    "torch/tcn_tfl": {},
+    "torch/tcn_u8u8": {"CNN501": "error", "CNN504": "note"},
+    "torch/unet_a16": {"CNN505": "error"},
+    "torch/unet_asym": {"CNN501": "error", "CNN510": "warning"},
+    "torch/unet_def": {"CNN510": "warning"},
+    "torch/unet_dynq": {"CNN507": "error"},
+    "torch/unet_qop": {"CNN503": "error", "CNN510": "warning"},
+    "torch/unet_tfl": {"CNN510": "warning"},
+    "torch/unet_u8u8": {"CNN501": "error", "CNN504": "note", "CNN510": "warning"},
+}
+"""Networks of PyTorch, quantized by ONNX Runtime in many ways."""
+SOUND = ("ad01_toycar_int8_tf", "emza_ssd_slim_int8_tf", "kws_ds_cnn_int8_tf", "person_detect_int8_tflm",
+         "resnet8_int8_tf", "vww96_int8_tf")  # fmt: skip
+"""int8 models of others, quantized by TensorFlow Lite."""
+
+
+def of(model: Qdq, producer: str = "") -> list[Finding]:
+    """Findings of the rules of quantization on a built model."""
+    made = model.model()
+    made.producer_name = producer
+    analysis = ModelAnalysis("-", SETTINGS, made.SerializeToString())
+    return [found for found in model_findings(analysis, analysis.lowered) if found.code.startswith("CNN5")]
+
+
+def test_every_cause_and_every_other_kind_belongs_to_one_rule() -> None:
+    claims = Counter(kind for rule in RULES for kind in rule.kinds)
+    assert [kind for kind, count in claims.items() if count > 1] == []
+    assert {cause.value for cause in Cause} - set(claims) == {Cause.RUNTIME.value}, "rules of runtimes ask the runtime"
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_built_models_get_the_rules_that_their_fact_asks_for(name: str) -> None:
+    assert levels(of(CASES[name]())) == BUILT[name]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_networks_quantized_by_onnx_runtime(name: str) -> None:
+    path = paths.SHARED / "cases" / f"{name}.onnx"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} in a folder `shared` beside the project")
+    assert levels(findings(str(path))) == NAMED[name]
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_models_that_tensorflow_lite_quantized_get_notes_at_most(name: str) -> None:
+    path = paths.SHARED / "models" / f"{name}.onnx"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} in a folder `shared` beside the project")
+    assert [found.message for found in findings(str(path)) if found.level > Level.NOTE] == []
+
+
+def test_nodes_of_one_reason_have_one_cause_and_one_level() -> None:
+    found = of(convolution(convolution(zero=5), zero=3))
+    assert [one.code for one in found] == ["CNN501", "CNN501"]
+    assert len({(one.cause, one.level) for one in found}) == 1
+    assert all("these 2 nodes, 100 % of the model's" in one.message for one in found)
+
+
+def test_options_are_named_where_onnx_runtime_wrote_the_model() -> None:
+    model = convolution(zero=3)
+    assert "WeightSymmetric" in of(model, ONNX_RUNTIME)[0].message
+    other = of(model, "tf2onnx")[0].message
+    assert "WeightSymmetric" not in other
+    assert "as int8 with zero-point 0." in other
+
+
+@pytest.mark.parametrize(
+    ("tensor", "name"),
+    [
+        ("y_QuantizeLinear_Input", "y"),
+        ("y_DequantizeLinear_Output_2", "y"),
+        ("y_QuantizeLinear_Output", "y"),
+        ("y_quantized", "y"),
+        ("quantized_y", "quantized_y"),
+    ],
+)
+def test_names_of_the_float_model(tensor: str, name: str) -> None:
+    assert float_name(tensor) == name
+
+
+def test_a_softmax_whose_input_has_a_vanishing_scale_is_refused() -> None:
+    for exponent, codes in ((-26, {"CNN512"}), (-25, set())):
+        model = dense()
+        model.real = model.nodes[-3].output[0]
+        del model.nodes[-2:]
+        model.rounded(2.0**exponent).layer("Softmax", axis=-1).rounded(1 / 256, -128)
+        assert {one.code for one in of(model)} - {"CNN515"} == codes
+
+
+@pytest.mark.parametrize(("factor", "zero", "level"), [(1.0, 0, None), (2.0, 0, "warning"), (1.0, 900, "warning")])
+def test_a_bias_of_another_scale_is_told_with_what_it_does_to_results(
+    factor: float, zero: int, level: str | None
+) -> None:
+    model = Qdq()
+    weights = model.weights("w", (4, 4, 3, 3))
+    model.constant("b", np.full(4, 4000, np.int32))
+    scale = model.constant("b_scale", np.array(0.1 * 0.01 * factor, np.float32))
+    model.constant("b_zero", np.array(zero, np.int32))
+    model.nodes.append(helper.make_node("DequantizeLinear", ["b", scale, "b_zero"], ["b_real"]))
+    found = of(model.layer("Conv", weights, "b_real").rounded(0.2))
+    assert levels(found) == ({} if level is None else {"CNN508": level})
+    if factor != 1.0:
+        assert "has 2 times the scale input x weight" in found[0].message
+        assert "off by up to 20.0 steps" in found[0].message
+
+
+def test_channels_whose_multiplier_counts_as_zero_are_counted() -> None:
+    model = Qdq()
+    weights = model.weights("w", (4, 4, 3, 3), zero=[0] * 4, scale=[0.01, 0.02, 1e-12, 0.01])
+    (found,) = of(model.layer("Conv", weights).rounded(0.2))
+    assert (found.code, found.level) == ("CNN512", Level.NOTE)
+    assert "1 of its 4 channels" in found.message
+
+
+def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> None:
+    from onnxlint_cmsis.checks.rules.sum_overflow import RULE
+    from support.rule_examples import codes_and_levels
+
+    assert RULE.code not in {code for code, _ in codes_and_levels(RULE.bad._replace(options="--no-weights"), tmp_path)}

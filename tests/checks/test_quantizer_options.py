@@ -1,0 +1,107 @@
+"""What a message tells users of ONNX Runtime's quantizer to pass makes its finding go."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxruntime.quantization import QuantFormat, QuantType
+
+from onnxlint_cmsis.types import Finding
+from support.quantizer_runs import joined, levels, quantized, quantized_dynamically
+
+WORDS = {"np": np, "QuantType": QuantType}
+INT16 = {"activation_type": QuantType.QInt16}
+SYMMETRIC = {"ActivationSymmetric": True}
+
+
+def options_of(message: str) -> dict[str, Any]:
+    """The value of `extra_options` in a message; nothing where it names none."""
+    _, found, rest = message.partition("extra_options=")
+    if not found:
+        return {}
+    end = max(
+        index
+        for index, each in enumerate(rest)
+        if each == "}" and rest[: index + 1].count("{") == rest[: index + 1].count("}")
+    )
+    expression = ast.parse(rest[: end + 1], mode="eval")
+    return dict(eval(compile(expression, "message", "eval"), WORDS))
+
+
+def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
+    """Options with those that messages name; tensors of several messages come together."""
+    made = {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
+    for finding in found:
+        for name, value in options_of(finding.message).items():
+            made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
+    return made
+
+
+@pytest.mark.parametrize(
+    ("options", "extra", "codes"),
+    [
+        ({}, {}, {"CNN509", "CNN510"}),
+        ({"quant_format": QuantFormat.QOperator}, {}, {"CNN510"}),
+        ({}, {"WeightSymmetric": False}, {"CNN501", "CNN509", "CNN510"}),
+        (INT16, {}, {"CNN505"}),
+        ({**INT16, "per_channel": True}, SYMMETRIC, {"CNN502", "CNN509", "CNN510"}),
+        ({"weight_type": QuantType.QInt4, "per_channel": True}, {}, {"CNN502", "CNN509", "CNN510"}),
+    ],
+    ids=["default", "operators", "asymmetric", "int16", "int16 per channel", "int4 per channel"],
+)
+def test_extra_options_of_messages_make_their_findings_go(
+    options: dict[str, Any], extra: dict[str, Any], codes: set[str], tmp_path: Path
+) -> None:
+    before = quantized(tmp_path, **options, extra_options=extra)
+    assert set(levels(before)) == codes
+    after = quantized(tmp_path, **options, extra_options=merged(before, extra))
+    assert not codes & set(levels(after))
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "text", "better"),
+    [
+        (
+            {"weight_type": QuantType.QUInt8, "activation_type": QuantType.QUInt8},
+            "CNN501",
+            "weight_type=QuantType.QInt8",
+            {},
+        ),
+        ({"activation_type": QuantType.QUInt8}, "CNN504", "activation_type=QuantType.QInt8", {}),
+        ({"weight_type": QuantType.QInt16}, "CNN503", "weight_type=QuantType.QInt8", {}),
+        ({"nodes_to_exclude": ["second"]}, "CNN503", "leave it out of nodes_to_exclude", {}),
+        ({"activation_type": QuantType.QUInt16}, "CNN506", "activation_type=QuantType.QInt8", {}),
+        ({"op_types_to_quantize": ["Conv", "Gemm"]}, "CNN513", "in op_types_to_quantize", {}),
+        ({"extra_options": {"QuantizeBias": False}}, "CNN508", '{"QuantizeBias": False}', {}),
+        ({"extra_options": {"DedicatedQDQPair": True}}, "CNN513", '{"DedicatedQDQPair": True}', {}),
+    ],
+    ids=["u8 weights", "u8", "int16 weights", "excluded", "u16", "two operators", "float bias", "pairs"],
+)
+def test_arguments_of_messages_make_their_findings_go(
+    options: dict[str, Any], code: str, text: str, better: dict[str, Any], tmp_path: Path
+) -> None:
+    said = [found.message for found in quantized(tmp_path, **options) if found.code == code]
+    assert said
+    assert text in said[0]
+    assert code not in levels(quantized(tmp_path, **better))
+
+
+def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp_path: Path) -> None:
+    found = quantized_dynamically(tmp_path)
+    assert levels(found) == {"CNN507": "error"}
+    assert "quantize_static in place of quantize_dynamic" in found[0].message
+    assert len({one.cause for one in found}) == 1
+    assert "CNN507" not in levels(quantized(tmp_path))
+
+
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator], ids=["QDQ", "operators"])
+def test_pools_and_concats_that_share_tensors_are_mended_at_once(form: QuantFormat, tmp_path: Path) -> None:
+    before = quantized(tmp_path, joined(), quant_format=form)
+    assert set(levels(before)) == {"CNN510"}
+    assert len(before) > 2
+    first = options_of(before[0].message)
+    assert quantized(tmp_path, joined(), quant_format=form, extra_options=first) == []
