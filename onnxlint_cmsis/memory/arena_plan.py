@@ -63,8 +63,13 @@ def plan_arena(uses: ArenaUses, guard: int = 0) -> ArenaPlan:
         blocks[owner] = min(first, lifetimes[buffer][0]), max(last, lifetimes[buffer][1])
     rooms = {block: _room(sizes[block], guard) for block in blocks}
     placed: dict[int, int] = {}
+    alive: dict[int, list[int]] = {}
     for block in sorted(blocks, key=lambda each: (-sizes[each], each)):
-        placed[block] = _lowest(block, blocks, placed, rooms)
+        moments = range(blocks[block][0], blocks[block][1] + 1)
+        others = {other for moment in moments for other in alive.get(moment, ())}
+        placed[block] = _lowest(rooms[block], sorted((placed[one], placed[one] + rooms[one]) for one in others))
+        for moment in moments:
+            alive.setdefault(moment, []).append(block)
     size = max((placed[block] + rooms[block] for block in placed), default=0)
     offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}
     return ArenaPlan(size, guard, offsets, sizes, lifetimes)
@@ -99,16 +104,11 @@ def _owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> 
     return owners
 
 
-def _lowest(block: int, lifetimes: Lifetimes, placed: dict[int, int], rooms: dict[int, int]) -> int:
-    first, last = lifetimes[block]
-    taken = sorted(
-        (start, start + rooms[other])
-        for other, start in placed.items()
-        if lifetimes[other][0] <= last and first <= lifetimes[other][1]
-    )
+def _lowest(room: int, taken: list[tuple[int, int]]) -> int:
+    """The lowest place for a block of a size, between the places taken while it lives, which are in order."""
     place = 0
     for start, end in taken:
-        if place + rooms[block] <= start:
+        if place + room <= start:
             break
         place = max(place, end)
     return place
