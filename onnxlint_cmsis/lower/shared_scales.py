@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import activations_of
-from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.quantization import AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.result_checks import SAME_SCALE
 
 Numbers = dict[str, AffineQuantization]
@@ -35,12 +35,18 @@ def one_scale(records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], n
 
 
 def _linked(record: LoweredLayer, name: Callable[[str], str]) -> Numbers:
-    """Operands and result of a node whose function copies integers."""
+    """Operands and result of a node whose function copies integers; nothing where one of them is not known well."""
     if record.layer is None or record.output is None or not record.layer.call.entry.startswith(SAME_SCALE):
         return {}
     pairs = zip(activations_of(record.node), record.inputs, strict=False)
     found = {name(record.node.inputs[place]): numbers for place, numbers in pairs if numbers is not None}
-    return {**found, name(record.node.outputs[0]): record.output}
+    found[name(record.node.outputs[0])] = record.output
+    one_type = len({numbers.elem_type for numbers in found.values()}) == 1
+    return found if one_type and all(map(_sound, found.values())) else {}
+
+
+def _sound(numbers: AffineQuantization) -> bool:
+    return numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None
 
 
 def _common(all_of_them: list[AffineQuantization]) -> AffineQuantization:
