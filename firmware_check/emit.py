@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     import jinja2
     import numpy as np
 
-    from firmware_check.arena import ArenaPlan
     from firmware_check.boards import Board
     from firmware_check.library import Library
     from firmware_check.program import Program
+    from onnxlint_cmsis.memory.arena_plan import ArenaPlan
 
 HERE = Path(__file__).resolve().parent
 _PER_LINE = 24

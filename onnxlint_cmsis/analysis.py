@@ -66,6 +66,7 @@ class ModelAnalysis:
         self.graph: Graph = graph
         """Nodes, tensors and constants."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
+        self._costs: dict[tuple[KernelCall, Target], int | None] = {}
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -118,6 +119,15 @@ class ModelAnalysis:
         if found is None:
             found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
+
+    def instructions(self, call: KernelCall, target: Target) -> int | None:
+        """Predicted instructions of a call on a target; None where nothing was measured that says."""
+        if (call, target) not in self._costs:
+            from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+
+            library = self.settings.runtime.library(call.entry, target)
+            self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
+        return self._costs[call, target]
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

@@ -46,7 +46,10 @@ def lint_file(
     found = [*_problems(graph), *_layer_findings(model, sized.repairs), *sized.findings]
     result = _result(path, settings, graph, found, skipped)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
+    from onnxlint_cmsis.coverage.summarize import summarize
+
     return result._replace(
+        summary=summarize(model),
         notes=(
             *_notes(lowered, settings),
             *between,

@@ -108,6 +108,8 @@ class Resolver:
 
 def leaves(axis: Axis) -> tuple[int, ...]:
     """Numbers of the leaves in the axis, in order, each once."""
+    if axis.form is AxisForm.LEAF:
+        return (axis.leaf,)
     found: dict[int, None] = {}
     pending = [axis]
     while pending:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.interval import Interval
+from onnxlint_cmsis.algebra.interval import Interval, exactly
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Mask
@@ -25,10 +25,15 @@ def fits(*shapes: Sequence[int]) -> bool:
 
 
 def level(interval: Interval, axes: Sequence[int]) -> Interval:
-    """Any number along some axes, which stay with length 1; it varies where there are several."""
+    """Any number along some axes, which stay with length 1; it varies where there are several.
+
+    Nothing is known along an axis of size 0.
+    """
     over = tuple(axes)
     if all(interval.low.shape[axis] == 1 for axis in over):
         return interval
+    if any(interval.low.shape[axis] == 0 for axis in over):
+        return exactly(np.full([1 if axis in over else size for axis, size in enumerate(interval.low.shape)], np.nan))
     low, high = interval.low.min(axis=over, keepdims=True), interval.high.max(axis=over, keepdims=True)
     same = low == interval.low.max(axis=over, keepdims=True)
     same &= high == interval.high.min(axis=over, keepdims=True)

@@ -48,7 +48,8 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
-    parts.append(f"Present {span(subject, hazard)}.")
+    releases = span(subject, hazard)
+    parts += [f"Present {releases}."] if releases else []
     means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
     said = replace(
         subject.say(" ".join(parts)),

@@ -58,9 +58,14 @@ def pad_in_front(subject: Subject) -> bool:
 
 
 def span(subject: Subject, hazard: Hazard) -> str:
-    """Releases in which the layer meets the hazard: `since CMSIS-NN 6.0.0, fixed in main`; each is tried."""
+    """Releases in which the layer meets the hazard: `since CMSIS-NN 6.0.0, fixed in main`; each is tried.
+
+    Empty where no release has it, but a commit between two that a runtime brings.
+    """
     routes = {name: subject.routed_in(name) for name in REVIEWED}
-    met = [name for name in REVIEWED if hazard in routes[name].hazards]
+    met = [name for name in REVIEWED if any(each.id == hazard.id for each in routes[name].hazards)]
+    if not met:
+        return ""
     last = REVIEWED.index(met[-1]) + 1
     since = f"since CMSIS-NN {met[0]}"
     if last == len(REVIEWED):

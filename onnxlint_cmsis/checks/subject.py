@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered
@@ -40,8 +40,8 @@ class Subject(NamedTuple):
         return self.model.route(call, self.target)
 
     def routed_in(self, release: str) -> Route:
-        """Route of the call in another release."""
-        return self.model.route(self.layer.call, self.target._replace(release=release))
+        """Route of the call in a release, whatever library the runtime brings."""
+        return route(self.layer.call, self.target._replace(release=release))
 
     def candidates(self, variable: str) -> Iterator[tuple[int, Route]]:
         """Sizes above the present one within REACH, nearest first, with the route each would take."""

@@ -50,7 +50,7 @@ def exit_code(results: Iterable[FileResult]) -> int:
     for result in results:
         if result.error or not result.readable or (result.fix and result.fix.failed):
             return 2
-        if any(finding.level >= result.fail_on for finding in (*result.findings, *result.hidden)):
+        if any(finding.level >= result.fail_on for finding in result.told):
             code = 1
     return code
 

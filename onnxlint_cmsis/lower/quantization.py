@@ -205,7 +205,10 @@ def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
 
 def wrong_scale(quantization: AffineQuantization) -> float | None:
     """First scale that is not finite and above 0; None where all are."""
-    return next((scale for scale in quantization.scales or () if not (math.isfinite(scale) and scale > 0)), None)
+    scales = quantization.scales or ()
+    if not scales or (math.isfinite(sum(scales)) and min(scales) > 0):  # the sum of a NaN is one
+        return None
+    return next((scale for scale in scales if not (math.isfinite(scale) and scale > 0)), None)
 
 
 def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -> bool:

@@ -23,7 +23,7 @@ SMALLEST_SOFTMAX_INPUT = 2.0**-26
 Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
 """
 UNEQUAL = "its input and output have different scales or zero-points"
-_SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
+SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
 """Stems whose functions leave integers as they are."""
 
 
@@ -33,7 +33,7 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
     result = ending.quantization
     if result is None:
         return None
-    if stem in _SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
+    if stem in SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
         return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
     if stem == "softmax" and kind == "s8" and numbers[0] is not None and numbers[0].scale <= SMALLEST_SOFTMAX_INPUT:
         return refused(Cause.SCALE, "the scale of its input is at most 2^-26; arm_softmax_s8's multiplier is above 1")

@@ -124,8 +124,8 @@ def _bias(graph: Graph, record: LoweredLayer, units: list[float]) -> list[int]:
     stored = of_weights(graph, record.node, place)
     reals = list(_reals(list(values) * (len(units) // len(values)), stored))
     if stored is None and constant.elem_type == "int32":
-        return [int(value) for value in reals]
-    return [round(real / unit) for real, unit in zip(reals, units, strict=True)]
+        return [int(value) if math.isfinite(value) else 0 for value in reals]
+    return [round(real / unit) if math.isfinite(real) else 0 for real, unit in zip(reals, units, strict=True)]
 
 
 def _reals(values: list[int | float], stored: AffineQuantization | None) -> Iterator[float]:

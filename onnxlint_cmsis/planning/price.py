@@ -96,10 +96,11 @@ class Prices:
         return Price(taken, round(found.instructions) if found.known else None)
 
     def _predicted(self, calls: KernelCall, target: Target, taken: Route) -> Prediction:
-        if not taken.kernel or taken.undecided:
+        countable = _countable(calls)
+        if not taken.kernel or taken.undecided or not np.any(countable):
             return Prediction(0.0, False)
         found = self._cost(calls, target, taken)
-        return found._replace(known=found.known & _countable(calls))
+        return found._replace(known=found.known & countable)
 
     def columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
         """Prices on each target of a layer at many channel counts, as arrays for speed.
@@ -149,7 +150,9 @@ def _alone(price: Price) -> Column:
 
 
 def _countable(calls: KernelCall) -> bool:
-    """Whether no loop of the call runs too often; an array for a call that stands for many."""
+    """Whether no number of the call is too large and no loop too long; an array for a call that stands for many."""
+    if any(isinstance(number, int) and abs(number) >= LARGEST for number in calls.variables().values()):
+        return False
     given, kernel, made = (
         prod(1.0 if size is None else 1.0 * size for size in dims)
         for dims in (calls.input_dims, calls.filter_dims, calls.output_dims)

@@ -9,6 +9,7 @@ from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
+from onnxlint_cmsis.reporters.summaries import summary_lines
 from onnxlint_cmsis.types import Level, targets_text
 
 if TYPE_CHECKING:
@@ -75,6 +76,16 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
                 continue
             told.add((label, text))
             yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+    if not run.quiet:
+        yield from _summary(file, run)
+
+
+def _summary(file: FileResult, run: Run) -> Iterator[str]:
+    lines = list(summary_lines(file))
+    if lines:
+        yield paint(f"{printable(file.path)}: summary", "path", run.color)
+    for label, text in lines:
+        yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
 
 
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:

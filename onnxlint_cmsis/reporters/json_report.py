@@ -9,6 +9,7 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
+from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.results.fingerprint import fingerprints
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def _file(file: FileResult) -> dict[str, object]:
         "error": file.error,
         "notes": list(file.notes),
         "statistics": dict(file.statistics),
+        "summary": summary_fields(file),
         "fix": fix_fields(file.fix) if file.fix else None,
     }
 

@@ -16,6 +16,7 @@ from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.sarif_rules import descriptors
+from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.reporters.uris import below, below_root
 from onnxlint_cmsis.results.fingerprint import fingerprints
 
@@ -61,8 +62,15 @@ def _run(run: Run) -> Any:
         artifacts=[_artifact(file, run) for file in run.files],
         results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
         column_kind="unicodeCodePoints",
+        properties=_summaries(run),
         newline_sequences=None,
     )
+
+
+def _summaries(run: Run) -> dict[str, object] | None:
+    """The summary of each file that was analysed."""
+    found = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
+    return {"summaries": found} if found else None
 
 
 def _invocation(run: Run) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.types import Finding, Level
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.results.file_summary import FileSummary
     from onnxlint_cmsis.results.fix_result import FixResult
 
 
@@ -34,7 +35,19 @@ class FileResult(NamedTuple):
     """What came of fixing it; None where no fix was asked for."""
     skipped: tuple[str, ...] = ()
     """Codes of rules that did not run because the model is too large for them."""
+    summary: FileSummary | None = None
+    """What the model is and needs as a whole; None where it was not analysed."""
     hidden: tuple[Finding, ...] = ()
     """Findings below the level that is shown."""
     matches: Mapping[str, int] = {}
     """Findings that each suppression of the configuration accepts here, by where it is written."""
+
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """All findings, those below the level that is shown too."""
+        return (*self.findings, *self.hidden)
+
+    @property
+    def fixable(self) -> int:
+        """How many of them a fix would answer."""
+        return sum(bool(finding.properties.get("fixable")) for finding in self.told)

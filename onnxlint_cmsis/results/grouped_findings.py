@@ -30,7 +30,7 @@ def _one(group: list[Finding]) -> Finding:
     first, *others = group
     if not others:
         return first
-    text = f"{first.message} {_more(others)}"
+    text = f"{first.message.removesuffix('.')}. {_more(others)}"
     return replace(first, message=f"{text}{_together(group)}", others=tuple(others))
 
 

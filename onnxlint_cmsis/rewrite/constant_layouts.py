@@ -143,7 +143,8 @@ def _places(axis: Axis, kept: Kept) -> Places | None:
         places = placement(axis, kept)
     except ValueError as reason:  # a size is symbolic
         raise NotAppliedError(f"an axis of a constant cannot be followed: {reason}") from reason
-    return None if places == tuple(range(axis.size or 0)) else places
+    same = len(places) == axis.size and places == tuple(range(axis.size))
+    return None if same else places
 
 
 def _slot(uses: Uses, reader: int) -> BiasSlot:

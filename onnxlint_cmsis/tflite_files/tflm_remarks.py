@@ -14,6 +14,13 @@ from onnxlint_cmsis.types import Level, Location
 NAME = "TensorFlow Lite Micro"
 FREE = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
 """Operators that copy bytes at most."""
+INTEGERS = ("int32", "int64")
+"""Types of arithmetic on sizes and indices, which is short."""
+REASONS = {
+    "float": "it computes in float",
+    **{name: f"its type is {name}" for name in (*INTEGERS, "int16")},
+}
+"""Reasons that are one word, as clauses."""
 _PREFIX = "tensorflow/lite/micro/"
 
 
@@ -37,11 +44,11 @@ def remarks(
 
     `places` are the operators' locations, in the same order.
     """
-    groups: dict[tuple[str, Said], list[Location]] = {}
+    groups: dict[Said, list[Location]] = {}
     for strict, lax, place in zip(default, release, places, strict=True):
         for said in _of_operator(strict, lax):
-            groups.setdefault((strict.op, said), []).append(place)
-    return [_remark(said, found, target) for (_, said), found in groups.items()]
+            groups.setdefault(said, []).append(place)
+    return [_remark(said, found, target) for said, found in groups.items()]
 
 
 def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
@@ -52,7 +59,9 @@ def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     """What is to be said of one operator; what its function's hazards say is left to their rules."""
-    if strict.verdict is RuntimeVerdict.REFUSED:
+    if strict.stage == "registration":
+        yield _unregistered(strict)
+    elif strict.verdict is RuntimeVerdict.REFUSED:
         yield Said(_kind_of_refusal(strict), strict.verdict, f"{_refusal(strict)}.")
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
@@ -67,6 +76,14 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     elif strict.verdict is RuntimeVerdict.UNDECIDED:
         text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
         yield Said("runtime-stops", strict.verdict, text, Level.WARNING)
+
+
+def _unregistered(row: TflmOperator) -> Said:
+    """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
+    if row.reason.endswith("the application would have to register"):
+        text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
+        return Said("runtime-operator", row.verdict, text, Level.WARNING)
+    return Said("runtime-operator", row.verdict, f"{_refusal(row)}.")
 
 
 def _refusal(row: TflmOperator) -> str:
@@ -91,14 +108,12 @@ def _without_checks(row: TflmOperator) -> str:
 
 
 def _kind_of_refusal(row: TflmOperator) -> str:
-    if row.stage == "registration":
-        return "runtime-operator"
     return "runtime-hybrid" if "Hybrid" in row.reason else "runtime-stops"
 
 
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
-    text = f"{NAME} runs reference code, no CMSIS-NN: {row.reason}."
+    text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
     if row.op == "MEAN":
         return Said("runtime-mean", row.verdict, text)
     if row.op not in KERNELS:
@@ -107,4 +122,6 @@ def _reference(row: TflmOperator) -> Said:
         return Said("runtime-float", row.verdict, text)
     if row.reason.startswith("the shapes differ"):
         return Said("runtime-broadcast", row.verdict, text)
+    if row.reason in INTEGERS:
+        return Said("runtime-reference", row.verdict, text, Level.NOTE)
     return Said("runtime-reference", row.verdict, text)

@@ -129,3 +129,11 @@ def test_a_mask_of_a_result_as_that_of_a_repeated_operand() -> None:
     mask = np.array([[True, False], [False, False]])
     assert reduced(mask, (1, 2)).tolist() == [[True, False]]
     assert reduced(mask, (2,)).tolist() == [True, False]
+
+
+def test_nothing_is_known_along_an_axis_without_elements() -> None:
+    empty = exactly(np.zeros((0, 3)))
+    assert level(empty, [0]).low.shape == (1, 3)
+    assert not level(empty, [0]).bounded.any()
+    assert level(empty, [1]).low.shape == (0, 1)
+    assert along(empty, 1).low.shape == (3,)

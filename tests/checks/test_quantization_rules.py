@@ -13,6 +13,7 @@ from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.checks.run_checks import model_findings
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.lower import Cause
 from onnxlint_cmsis.types import Finding, Level
 from support import paths
@@ -191,3 +192,13 @@ def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> No
     from support.rule_examples import codes_and_levels
 
     assert RULE.code not in {code for code, _ in codes_and_levels(RULE.bad._replace(options="--no-weights"), tmp_path)}
+
+
+def test_a_zero_point_that_only_old_releases_ignore_is_told_for_those() -> None:
+    targets = tuple(parse_target("cortex-m4", release, "gcc") for release in ("5.0.0", "6.0.0"))
+    data = CASES["dense weights with a zero-point"]().model().SerializeToString()
+    analysis = ModelAnalysis("-", SETTINGS._replace(targets=targets), data)
+    (found,) = [one for one in model_findings(analysis, analysis.lowered) if one.code == "CNN501"]
+    assert found.targets == (targets[0].label,)
+    assert found.level is Level.WARNING
+    assert "CMSIS-NN 5.0.0 ignores the zero-point" in found.message

@@ -11,7 +11,7 @@ import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
 from onnxlint_cmsis.types import Finding
-from support.quantizer_runs import levels, quantized, quantized_dynamically
+from support.quantizer_runs import joined, levels, quantized, quantized_dynamically
 
 WORDS = {"np": np, "QuantType": QuantType}
 INT16 = {"activation_type": QuantType.QInt16}
@@ -96,3 +96,12 @@ def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp
     assert "quantize_static in place of quantize_dynamic" in found[0].message
     assert len({one.cause for one in found}) == 1
     assert "CNN507" not in levels(quantized(tmp_path))
+
+
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator], ids=["QDQ", "operators"])
+def test_pools_and_concats_that_share_tensors_are_mended_at_once(form: QuantFormat, tmp_path: Path) -> None:
+    before = quantized(tmp_path, joined(), quant_format=form)
+    assert set(levels(before)) == {"CNN510"}
+    assert len(before) > 2
+    first = options_of(before[0].message)
+    assert quantized(tmp_path, joined(), quant_format=form, extra_options=first) == []

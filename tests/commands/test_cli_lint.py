@@ -90,7 +90,7 @@ def test_the_format_does_not_change_the_exit_code(capsys, output_format):
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        ([], "no paths; name .onnx files, folders to search, or - for standard input"),
+        ([], "no paths; name .onnx or .tflite files, folders to search, or - for standard input"),
         (["--no-such", "x"], "unrecognized arguments: --no-such"),
         (["x", "--fail-on", "bad"], "--fail-on: 'bad' is not one of note, warning, error"),
         (["x", "--output-format", "xml"], "is not one of full, concise, json, sarif, github, junit, gitlab"),
@@ -227,7 +227,7 @@ def test_an_output_file_may_be_a_device(capsys):
 def test_a_folder_without_models_is_told(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     code, out, err = lint(capsys, "empty")
-    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx file in empty\n")
+    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx or .tflite file in empty\n")
     assert out == "No models to lint\n"
 
 

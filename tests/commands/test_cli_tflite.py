@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import subprocess
 import sys
@@ -110,6 +111,21 @@ def test_what_is_no_model_is_one_finding(run, tmp_path, data):
         code, out, err = run(command, "a.tflite")
         assert (code, out) == (2, "")
         assert err.startswith("onnxlint-cmsis: error: a.tflite: not a ")
+
+
+def test_damaged_files_end_in_findings():
+    from onnxlint_cmsis.config.resolve import Configuration
+    from onnxlint_cmsis.engine import lint_file
+    from support.tflite_mutate import mutate
+
+    chance, settings = random.Random(5), Configuration(isolated=True).settings_for("a.tflite")
+    models = [broadcast(), write(conv_model())]
+    readable = 0
+    for number in range(300):
+        result = lint_file("a.tflite", settings, mutate(models[number % 2], chance))
+        assert result.readable or [found.code for found in result.findings] in (["CNN009"], ["CNN002"], ["CNN003"])
+        readable += result.readable
+    assert 0 < readable < 300
 
 
 def test_a_pointer_is_told_as_such(run, tmp_path):

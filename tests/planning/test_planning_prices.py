@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import planning_input
 from onnxlint_cmsis.planning.price import LARGEST, Prices
 from onnxlint_cmsis.planning.problem import SizeProblem
+from onnxlint_cmsis.types import Pair
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
@@ -104,3 +106,24 @@ def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
     sizes = SizeProblem(domains, (factor,))
     assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))
     assert sizes.totals(sizes.present)[2] == prices.at(reader, (6, 6))[0].instructions
+
+
+@pytest.mark.parametrize("field", ["stride", "padding", "pad_after", "dilation"])
+def test_a_call_with_a_number_beyond_any_device_has_no_price(field):
+    build, out = chain(8, 16, 4)
+    view, prices = seen(build.graph(out))
+    site = view.sites[0]
+    call = site.layer.call
+    huge = site._replace(layer=replace(site.layer, call=call._replace(**{field: Pair(2**63, 2**63)})))
+    sizes = np.array([4, 8])
+    assert all(not column.known.any() for column in prices.columns(huge, sizes, sizes))
+
+
+def test_a_call_with_more_work_than_any_device_does_has_no_price():
+    build, out = chain(8, 16, 4)
+    view, prices = seen(build.graph(out))
+    site = view.sites[0]
+    plane = site.layer.call.output_dims._replace(n=2**40, h=2**20, w=2**20)
+    huge = site._replace(layer=replace(site.layer, call=site.layer.call._replace(output_dims=plane)))
+    sizes = np.array([4, 8])
+    assert all(not column.known.any() for column in prices.columns(huge, sizes, sizes))

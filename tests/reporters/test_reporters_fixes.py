@@ -65,7 +65,7 @@ def test_a_fix_is_told_with_repairs_price_proof_and_what_is_locked():
         "m.onnx: fixed (policy faster)",
         "    class    4 -> 5 padded, FREE: made by conv0; read by row",
         "    class    20 -> 12 cut (6 constant, 2 unread of 20), COUPLED: made by a, b, c and 2 more",
-        f"    repairs  conv-1xn-wrong-values of row on {TARGET}: Wrong values.",
+        "    repairs  conv-1xn-wrong-values of row on cortex-m55 (CMSIS-NN 7.0.0, gcc): Wrong values.",
         f"    total    {TARGET}: 1,000 -> 1,100 (+10.0 %) predicted instructions (not cycles); stepping around hazards "
         "alone costs +150; 2 layers of unknown cost not counted",
         "    total    cortex-m0, x: 10 -> 9 (-10.0 %) predicted instructions (not cycles), as on cortex-m3",

@@ -32,6 +32,24 @@ g (float[1, 3, 8, 8] x) => (float[1, 5] probabilities) {
 """
 WEIGHTS = {"w1": (4, 3, 3, 3), "b1": (4,), "w2": (4, 4, 3, 3), "b2": (4,), "w3": (8, 5), "b3": (5,)}
 
+JOINED = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y) {
+    c = Conv<pads = [1, 1, 1, 1]>(x, w1)
+    r = Relu(c)
+    e = Conv<pads = [1, 1, 1, 1]>(r, w2)
+    k = Concat<axis = 1>(r, e)
+    a = Conv(k, w3)
+    m = MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(a)
+    n = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(e)
+    j = Concat<axis = 1>(a, m, n)
+    h = Concat<axis = 1>(j, k)
+    y = Conv(h, w4)
+}
+"""
+"""Pools and Concats that read what others of them read or write."""
+JOINED_WEIGHTS = {"w1": (4, 3, 3, 3), "w2": (4, 4, 3, 3), "w3": (4, 8, 1, 1), "w4": (4, 20, 1, 1)}
+
 
 class _Inputs(CalibrationDataReader):
     """Four random inputs."""
@@ -46,19 +64,29 @@ class _Inputs(CalibrationDataReader):
 
 def network() -> onnx.ModelProto:
     """Two convolutions joined by a Concat, average pooling, a dense layer, Softmax; weights are not symmetric."""
-    model = parser.parse_model(NETWORK)
+    model = _with_weights(NETWORK, WEIGHTS)
     model.graph.node[2].name = "second"
+    return model
+
+
+def joined() -> onnx.ModelProto:
+    """The network of pools and Concats."""
+    return _with_weights(JOINED, JOINED_WEIGHTS)
+
+
+def _with_weights(source: str, weights: dict[str, tuple[int, ...]]) -> onnx.ModelProto:
+    model = parser.parse_model(source)
     generator = np.random.default_rng(1)
-    for name, shape in WEIGHTS.items():
+    for name, shape in weights.items():
         values = generator.standard_normal(shape) / math.sqrt(math.prod(shape[1:])) + 0.1
         model.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), name))
     return model
 
 
-def quantized(folder: Path, **options: object) -> list[Finding]:
-    """What the rules of quantization say of the network as ONNX Runtime quantizes it with some options."""
+def quantized(folder: Path, model: onnx.ModelProto | None = None, **options: object) -> list[Finding]:
+    """What the rules of quantization say of a network as ONNX Runtime quantizes it with some options."""
     path = folder / "quantized.onnx"
-    quantize_static(network(), path, _Inputs(), **options)
+    quantize_static(model or network(), path, _Inputs(), **options)
     return findings(str(path))
 
 

@@ -55,7 +55,8 @@ def errors_of(name, cpu):
     found = lint_file(path_of(name), settings_of(cpu))
     assert not found.error
     assert found.readable
-    return tuple(each for each in found.findings if each.level is Level.ERROR)
+    custom = [each for each in found.findings if "unless the application registers a kernel" in each.message]
+    return (*(each for each in found.findings if each.level is Level.ERROR), *custom)
 
 
 @pytest.mark.parametrize("name", ["models", "synthetic"])

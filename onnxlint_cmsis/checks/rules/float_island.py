@@ -73,9 +73,7 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
     others = len(island.records) - 1
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
-    result = all(each.cause is Cause.FLOAT_RESULT for each in island.records)
-    does = ("give their result" if others else "gives its result") if result else "compute" if others else "computes"
-    text = f"{who} {does} in float{part}, {_ends(graph, island)}."
+    text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
     return Statement(
         f"{text} {_remedy(graph, island)}",
         node_location(graph.path, first),
@@ -83,6 +81,15 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
     )
+
+
+def _does(island: FloatIsland) -> str:
+    """What nodes do, which compute with reals, or with integers whose result has no scale."""
+    one = len(island.records) == 1
+    results = {each.cause is Cause.FLOAT_RESULT for each in island.records}
+    gives = "gives its result" if one else "give their result"
+    computes = "computes" if one else "compute"
+    return computes if results == {False} else gives if results == {True} else f"{computes} or {gives}"
 
 
 def _remedy(graph: Graph, island: FloatIsland) -> str:

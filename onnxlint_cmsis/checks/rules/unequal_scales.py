@@ -5,28 +5,29 @@ read, and so do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_m
 input and output have different scales or zero-points, the numbers would be wrong; plain code that changes the scale
 has to run instead. A QuantizeLinear of what has another scale already is such a change, too.
 
-**What to do.** Give input and output one scale and zero-point: the output of a pool, Pad or Transpose that of its
-input, the inputs of a Concat that of its output. With ONNX Runtime's quantizer (tried with 1.31.1):
-`extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32), "zero_point": np.array(...,
-np.int8)}]}}`, with tensors' names in the float model.
+**What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
+of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX
+Runtime's quantizer (tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(...,
+np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
-from onnxlint_cmsis.checks.quantizer import advice, overrides
+from onnxlint_cmsis.checks.quantizer import advice, float_name, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.operands import activations_of
-from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.shared_scales import one_scale
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.types import Level, Statement
 
-JOINING = ("concatenation", "maximum", "minimum")
-"""Entry points whose inputs take the scale of the output: it covers all of them."""
+COPY = "move"
+"""Kind of plain code that only copies elements."""
 
 _MODEL = """
 g (int8[1, 16, 8, 8] x) => (int8[1, 16, 1, 1] y)
@@ -50,29 +51,17 @@ RULE = Rule(
 )
 
 
-def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    wanted: dict[str, AffineQuantization] = {}
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each node; the first says what all tensors need that hang together."""
+    return QuantizationCheck(RULE.kinds, partial(_remedy, subject.lowered))(subject)
+
+
+def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> str:
+    wanted = one_scale(lowered.records, records, float_name)
     for record in records:
-        wanted.update(_equal(record))
+        source = record.inputs[0] if record.inputs else None
+        if record.layer is None and record.code == COPY and source is not None:
+            wanted[float_name(record.node.outputs[0])] = source
     if not wanted:
         return "Give both one scale and zero-point."
-    where = "inputs that of its output" if _joins(records[0]) else "output that of its input"
-    return advice(graph, f"Give them one scale and zero-point, its {where}", overrides(wanted))
-
-
-def _equal(record: LoweredLayer) -> dict[str, AffineQuantization]:
-    """Tensors that would have to change, with their new numbers."""
-    node, result, source = record.node, record.output, record.inputs[0] if record.inputs else None
-    if result is None or source is None:
-        return {}
-    if not _joins(record):
-        return {node.outputs[0]: source}
-    places = zip(activations_of(node), record.inputs, strict=False)
-    return {node.inputs[place]: result for place, each in places if each is None or not each.equals(result)}
-
-
-def _joins(record: LoweredLayer) -> bool:
-    return record.layer is not None and record.layer.call.entry.startswith(JOINING)
-
-
-run = QuantizationCheck(RULE.kinds, _remedy)
+    return advice(graph, "Give all that they read and write one scale and zero-point", overrides(wanted))

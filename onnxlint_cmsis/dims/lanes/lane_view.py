@@ -81,7 +81,10 @@ class LaneView(ValueView):
         data = None if weighted is None else self.input(node, weighted.data)
         if weighted is None or data is None or shape is None or len(shape) <= weighted.made:
             return None
-        total = lay(sums(weighted, weighted.columns(data)), weighted.made, len(shape))
+        total = sums(weighted, weighted.columns(data))
+        if total is None and weighted.real and "activation" not in node.attributes:
+            return None  # a number that may be any stays so with a bias; in steps of a scale it has a range
+        total = unknown(len(shape)) if total is None else lay(total, weighted.made, len(shape))
         return LayerSum(total, weighted.made, weighted.weights)
 
     def vector(self, node: Node, position: int, default: float) -> Floats:

@@ -110,14 +110,17 @@ TERMS = 16
 """Terms after which the rounding of a float32 sum can exceed `SLACK` of their sizes."""
 
 
-def sums(weighted: Weighted, columns: Interval) -> Interval:
-    """Sum of each row over columns, [groups x rows]; unknown where a row reads unknowns or differs at borders."""
+def sums(weighted: Weighted, columns: Interval) -> Interval | None:
+    """Sum of each row over columns, [groups x rows]; unknown where a row reads unknowns or differs at borders.
+
+    None where every row does, as in most layers: then no weight is read.
+    """
     usable = columns.zero | (~columns.varies & weighted.plain)
     fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2)
-    if fine.any():  # most rows read what varies: then no weight is looked at
+    if fine.any():
         fine &= ~np.isnan(weighted.taps.values).any(axis=(2, 3))
     if not fine.any():
-        return exactly(np.full(fine.size, np.nan))
+        return None
     middle = np.where(usable, (columns.low + columns.high) / 2, 0)
     values, slack = weighted.taps
     weights = np.where(np.isnan(values), 0, values)

@@ -1,0 +1,76 @@
+"""Adds up what a model's layers are and need, from verdicts, routes and costs that the analysis has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
+from onnxlint_cmsis.cmsis_nn.parameters import parameters
+from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.lower.verdict import Verdict
+from onnxlint_cmsis.memory.activations import activations
+from onnxlint_cmsis.memory.arena_plan import plan_arena
+from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.types import Target
+
+
+def summarize(model: ModelAnalysis) -> FileSummary:
+    """What the model is and needs on each of its targets."""
+    macs = [model.work[record.node.index].macs for record in model.lowered.records]
+    uses = activations(model.graph, model.lowered)
+    return FileSummary(
+        tuple(_on_target(model, target) for target in model.settings.targets),
+        sum(number or 0 for number in macs),
+        macs.count(None),
+        None if uses is None else plan_arena(uses).size,
+    )
+
+
+def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
+    groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
+    for record in model.lowered.records:
+        groups[_verdict(model, record, target)].append(record)
+    run = groups[Verdict.CMSIS_NN]
+    costs = [model.instructions(record.layer.call, target) for record in run if record.layer]
+    beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
+    return TargetSummary(
+        target.label,
+        _share(model, run)._replace(nodes=()),
+        _share(model, groups[Verdict.PLAIN]),
+        _share(model, groups[Verdict.REFUSED]),
+        _share(model, groups[Verdict.UNDECIDED]),
+        sum(cost or 0 for cost in costs),
+        measured_build(target),
+        costs.count(None) + beside,
+        sum(_constants(record, target) for record in model.lowered.records),
+        max((_scratch(model.route(record.layer.call, target)) for record in run if record.layer), default=0),
+    )
+
+
+def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:
+    taken = model.route(record.layer.call, target) if record.layer and record.call else None
+    decision = on_release(record, taken, target.release)
+    if decision is not None:
+        return decision.verdict
+    return Verdict.UNDECIDED if taken is not None and not taken.kernel else Verdict.CMSIS_NN
+
+
+def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
+    macs = sum(model.work[record.node.index].macs or 0 for record in records)
+    return LayerShare(len(records), macs, tuple(record.node.label for record in records))
+
+
+def _constants(record: LoweredLayer, target: Target) -> int:
+    known = parameters(record.layer.call, target) if record.layer else None
+    return known.total if known else 0
+
+
+def _scratch(taken: Route) -> int:
+    return max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)

@@ -1,0 +1,76 @@
+"""Tensors that need one scale and zero-point, since functions between them copy integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import activations_of
+from onnxlint_cmsis.lower.quantization import AffineQuantization, wrong_scale
+from onnxlint_cmsis.lower.result_checks import SAME_SCALE
+
+Numbers = dict[str, AffineQuantization]
+"""Tensors with their quantization."""
+
+
+def one_scale(records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], name: Callable[[str], str]) -> Numbers:
+    """Tensors that have to change for the wanted nodes to copy integers, with what they all need then.
+
+    `records` are all nodes of the model: those that copy already have to go on doing so. `name` is what a tensor is
+    called; tensors of one name are one.
+    """
+    groups: list[Numbers] = []
+    for record in records:
+        linked = _linked(record, name)
+        touched = [group for group in groups if group.keys() & linked.keys()]
+        groups = [group for group in groups if group not in touched]
+        groups.append({key: numbers for group in (*touched, linked) for key, numbers in group.items()})
+    meant = {key for record in wanted for key in _linked(record, name)}
+    found: Numbers = {}
+    for group in groups:
+        if group.keys() & meant:
+            common = _common(list(group.values()))
+            found.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
+    return found
+
+
+def _linked(record: LoweredLayer, name: Callable[[str], str]) -> Numbers:
+    """Operands and result of a node whose function copies integers; nothing where one of them is not known well."""
+    if record.layer is None or record.output is None or not record.layer.call.entry.startswith(SAME_SCALE):
+        return {}
+    pairs = zip(activations_of(record.node), record.inputs, strict=False)
+    found = {name(record.node.inputs[place]): numbers for place, numbers in pairs if numbers is not None}
+    found[name(record.node.outputs[0])] = record.output
+    one_type = len({numbers.elem_type for numbers in found.values()}) == 1
+    return found if one_type and all(map(_sound, found.values())) else {}
+
+
+def _sound(numbers: AffineQuantization) -> bool:
+    return numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None
+
+
+def _common(all_of_them: list[AffineQuantization]) -> AffineQuantization:
+    """One of them whose range holds those of all others, else the least range that does."""
+    low, high = (pick(ends) for pick, ends in zip((min, max), zip(*map(_range, all_of_them), strict=True), strict=True))
+    for numbers in sorted(all_of_them, key=lambda each: each.scale):
+        first, last = _range(numbers)
+        if first - numbers.scale / 2 <= low and high <= last + numbers.scale / 2:
+            return numbers
+    kind = all_of_them[0]
+    least, most = _integers(kind)
+    scale = (high - low) / (most - least)
+    return kind._replace(scales=(scale,), zero_points=(round(least - low / scale),))
+
+
+def _range(numbers: AffineQuantization) -> tuple[float, float]:
+    """Lowest and highest real number."""
+    zero = (numbers.zero_points or (0,))[0]
+    least, most = _integers(numbers)
+    return (least - zero) * numbers.scale, (most - zero) * numbers.scale
+
+
+def _integers(numbers: AffineQuantization) -> tuple[int, int]:
+    """Lowest and highest integer of a type."""
+    if numbers.elem_type.startswith("u"):
+        return 0, 2**numbers.bits - 1
+    return -(2 ** (numbers.bits - 1)), 2 ** (numbers.bits - 1) - 1

@@ -1,0 +1,1 @@
+"""How activations lie in RAM."""

@@ -1,0 +1,72 @@
+"""The activations of a model as buffers: what each layer reads and writes, from its verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.lower.layer import product
+from onnxlint_cmsis.lower.without_function import INTEGERS
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+
+IN_PLACE = ("requantize", "lookup")
+"""Kinds of plain code that may overwrite what they read."""
+
+
+def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
+    """Buffers and steps of a model; None where a size is unknown.
+
+    A node without a verdict only reads memory another way, or a layer in front computes it along: its result is the
+    buffer that it reads. Activations have 1 byte each, 2 where layers are s16.
+    """
+    walk = _Walk(graph, lowered)
+    for node in graph.nodes:
+        walk.visit(node)
+    return None if walk.unknown else walk.uses()
+
+
+class _Walk:
+    """One walk over the nodes in file order."""
+
+    def __init__(self, graph: Graph, lowered: Lowered) -> None:
+        self._graph = graph
+        self._records = {record.node.index: record for record in lowered.records}
+        calls = [record.layer.call.entry for record in lowered.records if record.layer]
+        self._width = 2 if any(entry.endswith("_s16") for entry in calls) else 1
+        self._buffers: dict[str, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._steps: list[ArenaStep] = []
+        self.unknown = False
+        self._inputs = tuple(self._new(name) for name in graph.inputs if graph.elem_type(name) not in INTEGERS)
+
+    def visit(self, node: Node) -> None:
+        """Take in one node: a step, another name for a buffer, or arithmetic on shapes."""
+        read = tuple(dict.fromkeys(self._buffers[name] for name in node.inputs if name in self._buffers))
+        made = [name for name in node.outputs if name and self._graph.elem_type(name) not in INTEGERS]
+        if not read or not made:
+            return
+        record = self._records.get(node.index)
+        if record is None:
+            self._buffers.update(dict.fromkeys(made, read[0]))
+        else:
+            outputs = tuple(self._new(name, record) for name in made)
+            self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE))
+
+    def uses(self) -> ArenaUses:
+        """What was found."""
+        outputs = tuple(dict.fromkeys(self._buffers[name] for name in self._graph.outputs if name in self._buffers))
+        return ArenaUses(self._sizes, self._inputs, tuple(self._steps), outputs)
+
+    def _new(self, tensor: str, record: LoweredLayer | None = None) -> int:
+        """A buffer for a tensor; one that a kernel ends in further behind has the size of that."""
+        written = record.epilogue.tensor if record and record.epilogue and tensor == record.node.outputs[0] else tensor
+        shape = self._graph.shape(written)
+        size = None if shape is None else product(*shape)
+        self.unknown = self.unknown or size is None
+        number = len(self._sizes)
+        self._sizes[number] = self._width * (size or 0)
+        self._buffers[tensor] = number
+        return number

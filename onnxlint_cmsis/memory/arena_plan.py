@@ -1,0 +1,114 @@
+"""The activation arena: which buffer lies where, from lifetimes; a buffer may take the place of one that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ALIGNMENT = 16
+"""Bytes that every buffer begins at a multiple of."""
+Lifetimes = dict[int, tuple[int, int]]
+"""First and last step that needs each buffer; -1 stands for the host before the first step."""
+
+
+class ArenaStep(NamedTuple):
+    """What one layer reads and writes."""
+
+    inputs: tuple[int, ...]
+    """Buffers read."""
+    outputs: tuple[int, ...]
+    """Buffers written."""
+    in_place: bool = False
+    """Whether the first output may lie where the first input lies."""
+
+
+class ArenaUses(NamedTuple):
+    """The layers of a model as far as memory goes."""
+
+    sizes: Mapping[int, int]
+    """Bytes of each buffer."""
+    inputs: tuple[int, ...]
+    """Buffers that the host writes before the first step."""
+    steps: tuple[ArenaStep, ...]
+    """Layers in the order they run."""
+    outputs: tuple[int, ...]
+    """Buffers that the host reads after the last step."""
+
+
+@dataclass(frozen=True)
+class ArenaPlan:
+    """A plan of memory."""
+
+    size: int
+    """Bytes in all, guards included."""
+    guard: int
+    """Bytes of guard before and after each value."""
+    offsets: dict[int, int]
+    """First byte of each buffer."""
+    sizes: dict[int, int]
+    """Bytes of each buffer."""
+    lifetimes: Lifetimes
+    """First and last layer that needs the buffer; -1 stands for the host before the first layer."""
+
+
+def plan_arena(uses: ArenaUses, guard: int = 0) -> ArenaPlan:
+    """Place every buffer: large ones first, each at the lowest place that is free while it lives."""
+    lifetimes = _lifetimes(uses)
+    sizes = {buffer: uses.sizes[buffer] for buffer in lifetimes}
+    owners = _owners(uses, sizes, lifetimes)
+    blocks: Lifetimes = {}
+    for buffer, owner in owners.items():
+        first, last = blocks.get(owner, lifetimes[buffer])
+        blocks[owner] = min(first, lifetimes[buffer][0]), max(last, lifetimes[buffer][1])
+    rooms = {block: _room(sizes[block], guard) for block in blocks}
+    placed: dict[int, int] = {}
+    alive: dict[int, list[int]] = {}
+    for block in sorted(blocks, key=lambda each: (-sizes[each], each)):
+        moments = range(blocks[block][0], blocks[block][1] + 1)
+        others = {other for moment in moments for other in alive.get(moment, ())}
+        placed[block] = _lowest(rooms[block], sorted((placed[one], placed[one] + rooms[one]) for one in others))
+        for moment in moments:
+            alive.setdefault(moment, []).append(block)
+    size = max((placed[block] + rooms[block] for block in placed), default=0)
+    offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}
+    return ArenaPlan(size, guard, offsets, sizes, lifetimes)
+
+
+def _room(size: int, guard: int) -> int:
+    return -(-(size + 2 * guard) // ALIGNMENT) * ALIGNMENT
+
+
+def _lifetimes(uses: ArenaUses) -> Lifetimes:
+    """Lifetime of every buffer; what the host writes lives from the start, what it reads to the end."""
+    found: Lifetimes = {}
+    moments = [(-1, buffer) for buffer in uses.inputs] + [(len(uses.steps), buffer) for buffer in uses.outputs]
+    for number, step in enumerate(uses.steps):
+        moments += [(number, buffer) for buffer in (*step.inputs, *step.outputs)]
+    for number, buffer in moments:
+        first, last = found.get(buffer, (number, number))
+        found[buffer] = min(first, number), max(last, number)
+    return found
+
+
+def _owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> dict[int, int]:
+    """The buffer whose block each buffer takes: its own, or that of an input which the layer may overwrite."""
+    owners = {buffer: buffer for buffer in sizes}
+    for number, step in enumerate(uses.steps):
+        if not step.in_place:
+            continue
+        source, output = step.inputs[0], step.outputs[0]
+        ends_here = lifetimes[source][1] == number
+        if ends_here and sizes[source] == sizes[output] and source != output:
+            owners[output] = owners[source]
+    return owners
+
+
+def _lowest(room: int, taken: list[tuple[int, int]]) -> int:
+    """The lowest place for a block of a size, between the places taken while it lives, which are in order."""
+    place = 0
+    for start, end in taken:
+        if place + room <= start:
+            break
+        place = max(place, end)
+    return place

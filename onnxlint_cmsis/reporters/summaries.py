@@ -1,0 +1,119 @@
+"""The summary of a file: what CMSIS-NN computes of it, and what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.plain import counted, shortened
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
+
+SHOWN = 3
+"""Nodes that a line names before it only counts."""
+
+
+def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line of a file's summary; none where it was not analysed."""
+    summary = file.summary
+    if summary is None or not summary.targets:
+        return
+    for targets, first in _alike(summary):
+        yield from _layers(summary, first, targets)
+    yield "cost", _cost(summary)
+    yield "memory", _memory(summary)
+    yield "findings", f"{len(file.told)}, {file.fixable} fixable with --fix"
+
+
+def summary_fields(file: FileResult) -> dict[str, object] | None:
+    """The summary as plain data for JSON and SARIF."""
+    summary = file.summary
+    if summary is None:
+        return None
+    return {
+        "macs": summary.macs,
+        "unknown_macs": summary.unknown_macs,
+        "arena_at_least": summary.arena,
+        "findings": len(file.told),
+        "fixable": file.fixable,
+        "targets": [_fields(target) for target in summary.targets],
+    }
+
+
+def _fields(target: TargetSummary) -> dict[str, object]:
+    shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
+    return {**target._asdict(), **shares}
+
+
+def _shares(target: TargetSummary) -> dict[str, LayerShare]:
+    return {
+        "cmsis_nn": target.cmsis_nn,
+        "plain": target.plain,
+        "refused": target.refused,
+        "undecided": target.undecided,
+    }
+
+
+def _alike(summary: FileSummary) -> list[tuple[str, TargetSummary]]:
+    """Targets whose layers have the same verdicts, with one of them; no name where all are alike."""
+    groups: dict[tuple[LayerShare, ...], list[TargetSummary]] = {}
+    for target in summary.targets:
+        groups.setdefault(tuple(_shares(target).values()), []).append(target)
+    if len(groups) == 1:
+        return [("", summary.targets[0])]
+    return [(f"{', '.join(_cpu(each) for each in group)}: ", group[0]) for group in groups.values()]
+
+
+def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterator[tuple[str, str]]:
+    shares = _shares(target)
+    every = sum(share.layers for share in shares.values())
+    more = f", {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
+    work = f"{_part(target.cmsis_nn.macs, summary.macs)} of {summary.macs:,} MACs" if summary.macs else "no MACs known"
+    yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{more})"
+    words = (("plain", target.plain, "in plain code"), ("refused", target.refused, "in neither"))
+    for label, share, where in (*words, ("open", target.undecided, "not decided")):
+        if share.layers:
+            yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {_named(share)}"
+
+
+def _part(macs: int, every: int) -> str:
+    """`97 %`; all and nothing are never rounded to."""
+    if not every or macs in (0, every):
+        return "100 %" if every and macs else "0 %"
+    return f"{min(max(round(100 * macs / every), 1), 99)} %"
+
+
+def _named(share: LayerShare) -> str:
+    more = f" and {share.layers - SHOWN} more" if share.layers > SHOWN else ""
+    return f"{', '.join(shortened(name) for name in share.nodes[:SHOWN])}{more}"
+
+
+def _cpu(target: TargetSummary) -> str:
+    return target.target.partition(", ")[0]
+
+
+def _cost(summary: FileSummary) -> str:
+    """Predicted instructions, and the layers left out, once where these are as many on every target."""
+    known = _each(summary, [target.instructions for target in summary.targets])
+    unknown = [target.unknown_cost for target in summary.targets]
+    if not any(unknown):
+        return f"{known} predicted instructions (not cycles)"
+    left = counted(unknown[0], "layer") if len(set(unknown)) == 1 else f"{_each(summary, unknown)} layers"
+    return f"{known} predicted instructions (not cycles), {left} of unknown cost left out"
+
+
+def _memory(summary: FileSummary) -> str:
+    """Constants, arena and scratch; numbers that differ between targets name these."""
+    arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
+    constants = _each(summary, [target.constants for target in summary.targets])
+    scratch = _each(summary, [target.scratch for target in summary.targets])
+    return f"constants {constants}; {arena}; scratch {scratch} bytes"
+
+
+def _each(summary: FileSummary, numbers: list[int]) -> str:
+    if len(set(numbers)) == 1:
+        return f"{numbers[0]:,}"
+    named = (f"{number:,} on {_cpu(target)}" for number, target in zip(numbers, summary.targets, strict=True))
+    return ", ".join(named)

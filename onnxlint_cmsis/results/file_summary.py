@@ -1,0 +1,54 @@
+"""What linting tells of a model as a whole, as plain data for every reporter."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LayerShare(NamedTuple):
+    """The layers of one verdict on one target."""
+
+    layers: int
+    """How many."""
+    macs: int
+    """Their multiply-accumulates, as far as these are known."""
+    nodes: tuple[str, ...]
+    """Their nodes; none for CMSIS-NN, whose are the rest."""
+
+
+class TargetSummary(NamedTuple):
+    """A model on one target."""
+
+    target: str
+    """Label."""
+    cmsis_nn: LayerShare
+    """Layers that functions of CMSIS-NN compute."""
+    plain: LayerShare
+    """Layers that plain or reference code computes; its instructions are not known."""
+    refused: LayerShare
+    """Layers that neither computes."""
+    undecided: LayerShare
+    """Layers that a size leaves open."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers of known cost."""
+    measured_on: str
+    """Build that the instructions were measured on."""
+    unknown_cost: int
+    """Layers whose cost is not known and that the instructions leave out."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
+    scratch: int
+    """Bytes of the largest scratch buffer, as far as it is known."""
+
+
+class FileSummary(NamedTuple):
+    """A model on all its targets."""
+
+    targets: tuple[TargetSummary, ...]
+    """Each target."""
+    macs: int
+    """Multiply-accumulates of all layers, as far as these are known."""
+    unknown_macs: int
+    """Layers whose multiply-accumulates are not known."""
+    arena: int | None
+    """Bytes of activations, at least: other runtimes lay them out in more. None where a size is unknown."""
