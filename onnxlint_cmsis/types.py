@@ -235,6 +235,8 @@ class Finding(Content, RuleStamp):
 
     others: tuple[Finding, ...] = ()
     """Findings of equal cause at other places, which this one stands for as well."""
+    asks: bool = False
+    """Whether it asks the reader for something, so that reports for people show it though it is a note."""
 
     @property
     def locked(self) -> bool:

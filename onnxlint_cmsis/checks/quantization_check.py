@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import percent, total
 from onnxlint_cmsis.types import Level, Statement
@@ -71,13 +70,10 @@ def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence
 
 
 def _of_releases(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
-    records = {record.node.index: record for record in subject.lowered.records}
     groups: dict[Decision, dict[int, LoweredLayer]] = {}
     targets: dict[Decision, dict[str, None]] = {}
-    for layer in subject.layers():
-        record = records[layer.layer.node.index]
-        refusal = on_release(record, layer.route, layer.target.release)
-        if refusal and refusal.cause in causes:
+    for record, refusal, layer in subject.release_refusals:
+        if refusal.cause in causes:
             groups.setdefault(refusal, {})[record.node.index] = record
             targets.setdefault(refusal, {})[layer.target.label] = None
     for decision, found in groups.items():

@@ -65,6 +65,8 @@ class Rule(NamedTuple):
     """What it reports, each with one rule: kinds of ModelError, other file problems, hazards, verdicts, runtimes."""
     action: FixAction | None = None
     """What a fix may do for its findings."""
+    asks: bool = False
+    """Whether its notes ask the reader for something, so that reports for people show them too."""
 
     @property
     def explanation(self) -> str:
@@ -75,4 +77,5 @@ class Rule(NamedTuple):
 def stamped(rule: Rule, said: Statement) -> Finding:
     """The finding that a rule makes of a statement."""
     level = rule.level if said.level is None else min(rule.level, said.level)
-    return Finding(rule.code, rule.name, level, *(getattr(said, each.name) for each in fields(Content)))
+    content = {each.name: getattr(said, each.name) for each in fields(Content)}
+    return Finding(rule.code, rule.name, level, asks=rule.asks, **content)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.release_verdict import on_release
+from onnxlint_cmsis.lower.verdict import Decision
 from onnxlint_cmsis.types import KernelCall, Location, Resize, Source, Statement, Target
 
 if TYPE_CHECKING:
@@ -96,7 +99,19 @@ class Subject(NamedTuple):
         return resize(self.model.dimensions, self.layer, variable, want)
 
 
-class ModelSubject(NamedTuple):
+class ReleaseRefusal(NamedTuple):
+    """A layer that the release of a target does not compute."""
+
+    record: LoweredLayer
+    """The node."""
+    decision: Decision
+    """Who computes it instead, and why."""
+    subject: Subject
+    """The layer on the target."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSubject:
     """A model on all its targets."""
 
     model: ModelAnalysis
@@ -111,6 +126,18 @@ class ModelSubject(NamedTuple):
         for layer in self.lowered.layers:
             for target, taken in self.model.routes(layer):
                 yield Subject(self.model, layer, target, taken, self.code_of)
+
+    @cached_property
+    def release_refusals(self) -> tuple[ReleaseRefusal, ...]:
+        """Layers that a target's release does not compute, with the reason; worked out once for all rules."""
+        records = {record.node.index: record for record in self.lowered.records}
+        found = []
+        for layer in self.layers():
+            record = records[layer.layer.node.index]
+            refusal = on_release(record, layer.route, layer.target.release)
+            if refusal:
+                found.append(ReleaseRefusal(record, refusal, layer))
+        return tuple(found)
 
 
 def node_location(path: str, node: Node) -> Location:

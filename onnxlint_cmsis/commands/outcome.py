@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.types import Finding, Level
+    from onnxlint_cmsis.types import Finding
 
 
 class RunOutcome(NamedTuple):
@@ -39,7 +39,7 @@ def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
     ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
     joined = [(result._replace(findings=grouped(result.findings)), settings) for result, settings in every]
-    files = tuple(_visible(result, settings.shown_level(output_format)) for result, settings in joined)
+    files = tuple(_visible(result, settings, output_format) for result, settings in joined)
     hidden = tuple(finding for file in files for finding in file.hidden)
     return RunOutcome(files, hidden, exit_code(files))
 
@@ -55,10 +55,10 @@ def exit_code(results: Iterable[FileResult]) -> int:
     return code
 
 
-def _visible(result: FileResult, level: Level) -> FileResult:
-    """The result with the findings below the level that is shown apart."""
-    shown = tuple(finding for finding in result.findings if finding.level >= level)
-    return result._replace(findings=shown, hidden=tuple(each for each in result.findings if each.level < level))
+def _visible(result: FileResult, settings: Settings, output_format: str) -> FileResult:
+    """The result with the findings apart that the format does not show."""
+    shown = tuple(each for each in result.findings if settings.shows(each, output_format))
+    return result._replace(findings=shown, hidden=tuple(each for each in result.findings if each not in shown))
 
 
 def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], list[tuple[Finding, Settings]]]:

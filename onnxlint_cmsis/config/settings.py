@@ -24,6 +24,7 @@ from onnxlint_cmsis.types import Level, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
+    from onnxlint_cmsis.types import Finding
 
 
 class Suppression(NamedTuple):
@@ -158,8 +159,8 @@ class Settings:
     min_level: Level | None = setting(
         "least-level",
         BY_FORMAT,
-        "Lowest level of finding that is shown. `by-format` shows warnings and errors in text and GitHub annotations, "
-        "and every finding in the other formats. It changes no exit code.",
+        "Lowest level of finding that is shown. `by-format` shows warnings, errors and notes that ask for something in "
+        "text and GitHub annotations, and every finding in the other formats. It changes no exit code.",
         allowed=(*LEVELS, BY_FORMAT),
         option="--min-level",
     )
@@ -254,10 +255,11 @@ class Settings:
     raw: dict[str, object] = field(default_factory=dict, hash=False, compare=False)
     """Each key's value as written, for --show-settings."""
 
-    def shown_level(self, output_format: str) -> Level:
-        """Lowest level that a report in a format shows."""
-        by_format = Level.WARNING if output_format in READ_BY_PEOPLE else Level.NOTE
-        return by_format if self.min_level is None else self.min_level
+    def shows(self, finding: Finding, output_format: str) -> bool:
+        """Whether a report in a format shows a finding."""
+        if self.min_level is not None:
+            return finding.level >= self.min_level
+        return finding.asks or finding.level > Level.NOTE or output_format not in READ_BY_PEOPLE
 
     @property
     def analysis(self) -> AnalysisSettings:

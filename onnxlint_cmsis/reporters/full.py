@@ -47,7 +47,8 @@ def summary(run: Run) -> str:
         return f"No models to lint{tail}"
     head = f"{fixes}. " if fixes else ""
     if not run.findings:
-        return f"{head}No findings in {counted(len(models), 'file')} for {targets}{tail}"
+        found = "No warnings or errors" if run.hidden else "No findings"
+        return f"{head}{found} in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
     return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"

@@ -414,7 +414,7 @@ def test_layers_table():
         "classes": {"input_dims.c": "3 LOCKED #0"}, "hazards": ["H1"],
     }  # fmt: skip
     lines = as_text([row]).splitlines()
-    assert lines[0].split() == [name for name in COLUMNS if name != "target"]
+    assert lines[0].split() == [name for name in COLUMNS if name not in ("target", "runtime")]
     assert lines[1].split()[2:6] == ["convolve_s8", "1x?x8x3", "4x1x1x3", "1x?x8x4"]
     assert lines[1].endswith("input_dims.c 3 LOCKED #0  H1")
     assert " -  " in lines[1]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.commands.layers_command import WIDEST, shortened
+from onnxlint_cmsis.reporters.plain import WIDEST, shortened
 
 SHAPE = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [16, 1, 1, 16], "out": [1, 8, 8, 16]}
 OPTIONS = ["--wrapper", "convolve_s8", "--in", "1,8,8,16", "--filter", "16,1,1,16", "--out", "1,8,8,16"]

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Cause, Decision
 from onnxlint_cmsis.lower.work import ENOUGH, percent, total
 from onnxlint_cmsis.types import Level, Statement
@@ -82,21 +81,12 @@ def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
-    told = [each for each in (*found, *_lacking(subject)) if each.decision.cause in RULE.kinds]
+    found += [_Missing(*refusal) for refusal in subject.release_refusals]
+    told = [each for each in found if each.decision.cause in RULE.kinds]
     groups: dict[str, list[_Missing]] = {}
     for each in told:
         groups.setdefault(each.decision.reason, []).append(each)
     return groups
-
-
-def _lacking(subject: ModelSubject) -> Iterator[_Missing]:
-    """Layers whose entry point the release lacks, or has without what they need."""
-    records = {record.node.index: record for record in subject.lowered.records}
-    for layer in subject.layers():
-        record = records[layer.layer.node.index]
-        refusal = on_release(record, layer.route, layer.target.release)
-        if refusal:
-            yield _Missing(record, refusal, layer)
 
 
 class _Weight(NamedTuple):

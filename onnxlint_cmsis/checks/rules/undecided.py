@@ -28,6 +28,7 @@ RULE = Rule(
     scope=RuleScope.MODEL,
     summary="Symbolic sizes leave questions about layers open.",
     docs=__doc__,
+    asks=True,
     bad=Example("""
 g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
     y = Conv<pads = [1, 1, 1, 1]>(x, w)

@@ -18,6 +18,7 @@ RULE = Rule(
     scope=RuleScope.FILE,
     summary="A baseline entry matches no finding.",
     docs=__doc__,
+    asks=True,
     bad=Example(
         """
 g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {

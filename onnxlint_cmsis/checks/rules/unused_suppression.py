@@ -19,6 +19,7 @@ RULE = Rule(
     scope=RuleScope.FILE,
     summary="A suppression matches no finding.",
     docs=__doc__,
+    asks=True,
     bad=Example("""
 <ir_version: 10, opset_import: ["" : 13], metadata_props: ["onnxlint-cmsis:ignore": "conv-1x1 known"]>
 g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
