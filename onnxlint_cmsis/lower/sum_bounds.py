@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Read = Callable[[str], NDArray[Any] | None]
 
+MOST = 2**52
+"""Largest bias that is counted with: sums with it fit 64 bits."""
 LIMIT = 2**31
 """Absolute sum from which on int32 may not hold it."""
 FAST_COLUMNS = 512
@@ -124,8 +126,13 @@ def _bias(graph: Graph, record: LoweredLayer, units: list[float]) -> list[int]:
     stored = of_weights(graph, record.node, place)
     reals = list(_reals(list(values) * (len(units) // len(values)), stored))
     if stored is None and constant.elem_type == "int32":
-        return [int(value) if math.isfinite(value) else 0 for value in reals]
-    return [round(real / unit) if math.isfinite(real) else 0 for real, unit in zip(reals, units, strict=True)]
+        return [_whole(value) for value in reals]
+    return [_whole(real / unit) for real, unit in zip(reals, units, strict=True)]
+
+
+def _whole(number: float) -> int:
+    """The nearest integer within `MOST`, beyond which a bias overflows all the same; 0 for what is not finite."""
+    return round(min(max(number, -MOST), MOST)) if math.isfinite(number) else 0
 
 
 def _reals(values: list[int | float], stored: AffineQuantization | None) -> Iterator[float]:
