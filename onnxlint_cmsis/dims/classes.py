@@ -44,7 +44,7 @@ def analyse(graph: Graph) -> Dimensions:
     classes: dict[int, DimensionClass] = {}
     for leaf in sorted(members):
         layers = _named(graph, deciders.get(leaf, ())), _named(graph, readers.get(leaf, ()))
-        if size := resolver.leaves[leaf].size:
+        if (size := resolver.leaves[leaf].size) and size > 0:  # damaged files have negative ones
             classes[leaf] = _class(leaf, size, members[leaf], layers, by_leaf[leaf])
     multipliers = {node: resolver.axis(dimension) for node, dimension in context.multipliers.items()}
     names = tuple(_size_name(resolver, naming) for naming in context.namings)

@@ -41,19 +41,24 @@ def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     values = constant.values()
     if values is None or not stored.known or not weights.known or not source.scale or not record.output.scale:
         return None
-    return _compared(stored, [source.scale * each for each in weights.scales or ()], values, record.output.scale)
+    unit = source.scale
+    return _compared(stored, [unit * each for each in weights.scales or ()], values, record.output.scale)
 
 
 def _compared(
     stored: AffineQuantization, wanted: list[float], values: tuple[int | float, ...], step: float
 ) -> BiasNumbers | None:
     """The bias against the scales that its integers are taken for, channel by channel; `step` is the output's scale."""
+    import numpy as np
+
     count = len(values)
-    own, zeros = list(stored.scales or ()), list(stored.zero_points or ())
-    if any(length not in (1, count) for length in (len(wanted), len(own), len(zeros))) or not all(wanted):
+    own, zeros = stored.scales or (), stored.zero_points or ()
+    if any(length not in (1, count) for length in (len(wanted), len(own), len(zeros))) or not all(wanted) or not count:
         return None
-    wanted, own, zeros = (wanted * count)[:count], (own * count)[:count], (zeros * count)[:count]
-    meant = [(value - zero) * scale for value, zero, scale in zip(values, zeros, own, strict=True)]
-    off = max((abs(b * s - real) / step for b, s, real in zip(values, wanted, meant, strict=True)), default=0.0)
-    factor = max((o / s for s, o in zip(wanted, own, strict=True)), key=lambda ratio: abs(ratio - 1), default=1.0)
+    units, scales, points = (np.resize(np.array(each, np.float64), count) for each in (wanted, own, zeros))
+    with np.errstate(all="ignore"):  # scales of damaged files
+        numbers = np.array(values, np.float64)
+        off = float((np.abs(numbers * units - (numbers - points) * scales) / step).max())
+        ratios = scales / units
+        factor = float(ratios[np.argmax(np.abs(ratios - 1))])
     return BiasNumbers(stored, factor if abs(factor - 1) > EQUAL else 1.0, off)

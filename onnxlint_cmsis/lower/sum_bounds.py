@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
+from onnxlint_cmsis.lower.quantization import of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
+    Whole = NDArray[np.int64]
     Read = Callable[[str], NDArray[Any] | None]
 
+MOST = 2**52
+"""Largest bias that is counted with: sums with it fit 64 bits."""
 LIMIT = 2**31
 """Absolute sum from which on int32 may not hold it."""
 FAST_COLUMNS = 512
@@ -42,15 +46,17 @@ def overflow_of(graph: Graph, record: LoweredLayer, read: Read) -> SumBound | No
     Weights are read only where sizes and bias alone leave it open. int8 layers keep sums in int32; int16 layers do so
     in the last of an odd number of output pixels (arm_convolve_s16.c), with more columns than FAST_COLUMNS.
     """
+    import numpy as np
+
     numbers = _numbers(graph, record)
-    if numbers is None or not numbers.overflowing([numbers.guess + abs(each) for each in numbers.bias]):
+    if numbers is None or not (numbers.shifted(numbers.guess + np.abs(numbers.bias)) >= LIMIT).any():
         return None
     largest = _largest_sums(graph, record, numbers, read)
-    found = numbers.overflowing(largest)
-    if not found:
+    if largest is None:
         return None
-    worst = max(found, key=lambda index: largest[index] << numbers.shifts[index])
-    return SumBound(worst, largest[worst], numbers.shifts[worst], len(found))
+    sums = numbers.shifted(largest)
+    worst, channels = int(np.argmax(sums)), int((sums >= LIMIT).sum())
+    return SumBound(worst, int(largest[worst]), int(numbers.shifts[worst]), channels) if channels else None
 
 
 class _Numbers(NamedTuple):
@@ -60,17 +66,21 @@ class _Numbers(NamedTuple):
     """Lowest and highest input less the zero-point."""
     guess: int
     """Largest sum without bias that any weights could give."""
-    bias: list[int]
+    bias: Whole
     """Bias of each channel in units of the sums; 0 where the function adds it in 64 bits."""
-    shifts: list[int]
+    shifts: Whole
     """Shift to the left of each channel."""
 
-    def overflowing(self, largest: list[int]) -> list[int]:
-        """Channels whose largest absolute sum leaves 32 bits, before or behind the shift."""
-        return [index for index, each in enumerate(largest) if each << self.shifts[index] >= LIMIT]
+    def shifted(self, largest: Whole) -> NDArray[np.float64]:
+        """Largest absolute sum of each channel, before or behind the shift; exact below `LIMIT`."""
+        import numpy as np
+
+        return np.ldexp(largest.astype(np.float64), self.shifts)
 
 
 def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
+    import numpy as np
+
     layer, weights, result = record.layer, record.weights, record.output
     source = record.inputs[0] if record.inputs else None
     if record.call is None or layer is None or weights is None or source is None or result is None:
@@ -87,11 +97,13 @@ def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
     wide = source.bits == 16
     if wide and not (record.call.entry == "convolve_s16" and columns > FAST_COLUMNS and _odd(record)):
         return None
-    scales = list(weights.scales) * (count // len(weights.scales))
-    multipliers = [source.scale * scale / result.scale for scale in scales]
-    shifts = [0 if wide else max(0, math.frexp(each)[1]) for each in multipliers]
-    bias = [0] * count if wide else _bias(graph, record, [source.scale * scale for scale in scales])
-    return _Numbers(reach, columns * 128 * max(map(abs, reach)), bias, shifts)
+    guess = columns * 128 * max(map(abs, reach))
+    if wide:
+        return _Numbers(reach, guess, np.zeros(count, np.int64), np.zeros(count, np.int64))
+    with np.errstate(all="ignore"):  # scales of damaged files
+        units = source.scale * np.resize(np.array(weights.scales, np.float64), count)
+        shifts = np.maximum(np.frexp(units / result.scale)[1], 0).astype(np.int64)
+        return _Numbers(reach, guess, _bias(graph, record, units), shifts)
 
 
 def _odd(record: LoweredLayer) -> bool:
@@ -113,43 +125,40 @@ def _place(record: LoweredLayer) -> int:
     return operands(record.node.domain, record.node.op_type).weights
 
 
-def _bias(graph: Graph, record: LoweredLayer, units: list[float]) -> list[int]:
+def _bias(graph: Graph, record: LoweredLayer, units: NDArray[np.float64]) -> Whole:
     """Bias of each channel in units of the sums; 0 where there is none or it is not known."""
+    import numpy as np
+
     place = operands(record.node.domain, record.node.op_type).bias
     inputs = record.node.inputs
     constant = weights_behind(graph, inputs[place]) if 0 <= place < len(inputs) and inputs[place] else None
     values = constant.values() if constant else None
-    if constant is None or values is None or len(values) not in (1, len(units)) or not all(units):
-        return [0] * len(units)
+    if constant is None or values is None or len(values) not in (1, len(units)) or not units.all():
+        return np.zeros(len(units), np.int64)
     stored = of_weights(graph, record.node, place)
-    reals = list(_reals(list(values) * (len(units) // len(values)), stored))
-    if stored is None and constant.elem_type == "int32":
-        return [int(value) if math.isfinite(value) else 0 for value in reals]
-    return [round(real / unit) if math.isfinite(real) else 0 for real, unit in zip(reals, units, strict=True)]
+    reals = np.resize(np.array(values, np.float64), len(units))
+    if stored is not None and stored.scales and stored.zero_points:
+        zeros, scales = np.array(stored.zero_points, np.float64), np.array(stored.scales, np.float64)
+        reals = (reals - np.resize(zeros, len(units))) * np.resize(scales, len(units))
+    counted = reals if stored is None and constant.elem_type == "int32" else reals / units
+    bias: Whole = np.rint(np.clip(np.where(np.isfinite(counted), counted, 0), -MOST, MOST)).astype(np.int64)
+    return bias
 
 
-def _reals(values: list[int | float], stored: AffineQuantization | None) -> Iterator[float]:
-    """Numbers that integers stand for; a bias that no scale is stored for stands for itself."""
-    if stored is None or not stored.scales or not stored.zero_points:
-        yield from values
-        return
-    for index, value in enumerate(values):
-        yield (value - stored.zero_points[index % len(stored.zero_points)]) * stored.scales[index % len(stored.scales)]
-
-
-def _largest_sums(graph: Graph, record: LoweredLayer, numbers: _Numbers, read: Read) -> list[int]:
-    """For each channel the largest absolute sum over all inputs in reach, bias included; nothing where not known."""
+def _largest_sums(graph: Graph, record: LoweredLayer, numbers: _Numbers, read: Read) -> Whole | None:
+    """For each channel the largest absolute sum over all inputs in reach, bias included; None where not known."""
     import numpy as np
 
     constant = weights_behind(graph, record.node.inputs[_place(record)])
     values = read(constant.name) if constant else None
     if values is None or record.weights is None or values.dtype.kind not in "iu":
-        return []
+        return None
     matrix = _rows(record, values.astype(np.int64), len(numbers.bias))
     matrix = matrix - np.resize(np.array(record.weights.zero_points, np.int64), len(matrix))[:, None]
     ends = np.stack([matrix * numbers.reach[0], matrix * numbers.reach[1]])
-    sums = np.stack([ends.max(axis=0).sum(axis=1), ends.min(axis=0).sum(axis=1)]) + np.array(numbers.bias, np.int64)
-    return [int(each) for each in np.abs(sums).max(axis=0)]
+    sums = np.stack([ends.max(axis=0).sum(axis=1), ends.min(axis=0).sum(axis=1)]) + numbers.bias
+    largest: Whole = np.abs(sums).max(axis=0)
+    return largest
 
 
 def _rows(record: LoweredLayer, values: NDArray[Any], channels: int) -> NDArray[Any]:

@@ -32,7 +32,8 @@ def vanished(record: LoweredLayer) -> tuple[int, int]:
     source = record.inputs[0] if record.inputs else None
     if record.call is None or record.weights is None or source is None or record.output is None:
         return 0, 0
-    scales = [source.scale * scale / record.output.scale for scale in record.weights.scales or ()]
+    unit, step = source.scale, record.output.scale
+    scales = [unit * scale / step for scale in record.weights.scales or ()]
     return sum(scale < LEAST_MULTIPLIER for scale in scales), len(scales)
 
 
