@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
@@ -43,7 +44,8 @@ def lint_file(
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
     sized = _NO_SIZES if skipped else _size_findings(model, settings)
-    found = [*_problems(graph), *_layer_findings(model, sized.repairs), *sized.findings]
+    layers = [_rewritable(model, each) for each in _layer_findings(model, sized.repairs)]
+    found = [*_problems(graph), *layers, *sized.findings]
     result = _result(path, settings, graph, found, skipped)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     from onnxlint_cmsis.coverage.summarize import summarize
@@ -144,6 +146,20 @@ def _layer_findings(model: ModelAnalysis, repairs: tuple[ClassFact, ...]) -> lis
     from onnxlint_cmsis.checks.priced_repairs import priced
 
     return list(priced(found, repairs))
+
+
+def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
+    """The finding, marked as fixable where a repair by rewriting fits it."""
+    from onnxlint_cmsis.checks.fix_actions import REWRITE
+    from onnxlint_cmsis.checks.rule_registry import rule
+
+    properties = finding.properties
+    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
+        return finding
+    from onnxlint_cmsis.rewrite.repairs.needed import repair_for
+
+    fits = repair_for(model, finding) is not None
+    return replace(finding, properties={**properties, "fixable": True}) if fits else finding
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:

@@ -12,6 +12,8 @@ import pytest
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
@@ -265,3 +267,11 @@ def test_inputs_and_outputs_of_the_model_stay_unsigned():
 def test_what_is_not_fixable_is_not_rewritten(source, code):
     found = fixed(parsed(source), "7.0.0", fixable=lambda _graph, finding: finding.code != code)
     assert not found.result.rewrites
+
+
+def test_a_finding_that_rewriting_repairs_counts_as_fixable(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString())
+    told = lint_file(str(path), make_settings(targets=["cortex-m4"]))
+    assert {each.code for each in told.findings if each.properties.get("fixable")} == {"CNN302"}
+    assert told.fixable
