@@ -139,10 +139,10 @@ def _room(start: Snapshot, state: Snapshot) -> int | None:
 
 
 def _cost(made: Attempt) -> tuple[int, int, int]:
-    """Known hazards, predicted instructions and layers of unknown cost, over all targets."""
+    """Known hazards, layers of unknown cost, and predicted instructions of the others, over all targets."""
     prices = [price for layer in made.end.lowered.layers for price in made.end.prices.of(layer.call)]
     known = [price.instructions for price in prices if price.instructions is not None]
-    return sum(price.hazards for price in prices), sum(known), len(prices) - len(known)
+    return sum(price.hazards for price in prices), len(prices) - len(known), sum(known)
 
 
 def _sized(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
