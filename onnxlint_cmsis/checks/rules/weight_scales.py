@@ -6,10 +6,10 @@ for blocks of weights, fit neither, and no function computes them.
 
 **What to do.** Give the weights one scale, or one for each output channel: axis 0 of the weights of Conv, axis 1 of
 ConvTranspose, the last axis of MatMul. A fully connected layer of int16 activations or 4-bit weights takes one scale.
-With ONNX Runtime's quantizer (tried with 1.31.1): `per_channel=True`, which takes these axes; for MatMul the axis can
-be given by `extra_options={"QDQOpTypePerChannelSupportToAxis": {"MatMul": 1}}`; one scale for the weights of one
-layer by `extra_options={"TensorQuantOverrides": {"name of the weights": [{"quant_type": QuantType.QInt8, "symmetric":
-True}]}}`.
+With ONNX Runtime's quantizer (tried with 1.31.1): `per_channel=True`, which takes these axes; one scale for the
+weights of one layer by `extra_options={"TensorQuantOverrides": {"name of the weights": [{"quant_type":
+QuantType.QInt8, "symmetric": True}]}}`. Its option `QDQOpTypePerChannelSupportToAxis` names the axis of MatMul (read,
+not tried).
 """
 
 from __future__ import annotations
