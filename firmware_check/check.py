@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.build import Bench, Image, build
+from firmware_check.build import Bench, Image
+from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
+from firmware_check.execution import execute
+from firmware_check.flagged import flagged_layers
+from firmware_check.groups import groups_of, halves
 from firmware_check.memory import Memory, memory_of, merged
-from firmware_check.observe import observe
+from firmware_check.program import side_by_side
 from firmware_check.reference import Arrays, input_ranges
-from firmware_check.run import run_image
-from firmware_check.toolchain import SectionSizes, symbols
+from firmware_check.room import check_room
+from firmware_check.toolchain import SectionSizes
 from firmware_check.verdict import TOLERANCE, Differences, Disagreement, LayerVerdict, compare, judge
 from onnxlint_cmsis.types import Target
 
@@ -48,6 +52,17 @@ class TargetCheck:
     """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
     output_differences: tuple[Differences, ...] = ()
     """Those outputs against ONNX Runtime's of the whole model."""
+    compiler: str = "gcc"
+    """What CMSIS-NN was compiled with, with its version."""
+    remarks: tuple[str, ...] = ()
+    """What a reader should know of the build."""
+    unseen: tuple[tuple[str, str], ...] = ()
+    """Layers with a predicted hazard that did not run, with the hazard."""
+
+    @property
+    def label(self) -> str:
+        """Short text of what it ran on: `cortex-m55, CMSIS-NN 7.0.0, gcc 12.2.1`."""
+        return f"{self.target.cpu}, CMSIS-NN {self.target.release}, {self.compiler}"
 
     @property
     def instructions(self) -> int:
@@ -66,8 +81,27 @@ class TargetCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether every layer is as predicted and right."""
+        """Whether every layer is as predicted."""
         return not any(layer.disagreements for layer in self.layers)
+
+    @property
+    def defective(self) -> bool:
+        """Whether a defect that was predicted occurred."""
+        return any(layer.defects for layer in self.layers)
+
+    @property
+    def right(self) -> bool:
+        """Whether everything is as predicted, and nothing is defective or flagged and not run."""
+        return self.agrees and not self.defective and not self.unseen
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.agrees:
+            return "DISAGREES"
+        if self.defective:
+            return "agrees, and is defective"
+        return "agrees, but a flagged layer did not run" if self.unseen else "agrees"
 
 
 def added_up(check: TargetCheck) -> list[str]:
@@ -94,7 +128,7 @@ def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, 
 
     Layers are judged on the first set of inputs, the model's outputs on all.
     """
-    runner = _Runner(model, bench, Target(bench.board.cpu, bench.board.isa, bench.library.release), folder)
+    runner = _Runner(model, bench, bench.target, folder)
     return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
 
 
@@ -104,6 +138,7 @@ class _Ran:
 
     layers: tuple[LayerVerdict, ...]
     outputs: list[list[np.ndarray]]
+    """The model's outputs for each set; empty where layers ran apart."""
     image: Image
     memory: Memory
 
@@ -118,13 +153,14 @@ class _Runner:
     def whole(self, inputs: list[Arrays]) -> TargetCheck:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
+        places = [self._place(value) for value in program.outputs]
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
-        known = [self.model.reference.tensors(names, each) for each in inputs]
         try:
+            check_room(program, self.bench.board, self.target)
+            known = [self.model.reference.tensors(names, each) for each in inputs]
             ran = self._run(program, known, self.folder)
         except TooLargeError as error:
             raise FirmwareError(f"the model does not fit the board: {error}; --per-layer needs less") from None
-        places = [self._place(value) for value in program.outputs]
         outputs = tuple(
             np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
             for value, place in zip(program.outputs, places, strict=True)
@@ -133,7 +169,7 @@ class _Runner:
             compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
-        found = self._check(ran.layers, ran.memory, False)
+        found = self._check([ran], False, ())
         return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
     def _place(self, output: Value) -> int:
@@ -144,53 +180,61 @@ class _Runner:
         return made[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
-        """Each layer that fits the board in a separate image, on inputs recorded from ONNX Runtime."""
-        layers: list[LayerVerdict] = []
-        large: list[tuple[str, str]] = []
-        memories: list[Memory] = []
+        """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
         steps = self.model.program.steps
+        groups, large = groups_of(steps, self.bench.board, self.target)
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
-        for number, step in enumerate(steps):
-            folder = self.folder / f"layer_{number}"
-            folder.mkdir(exist_ok=True)
-            try:
-                ran = self._run(self.model.program.alone(step), [known], folder)
-            except TooLargeError as error:
-                large.append((step.label, f"it alone does not fit the board: {error}"))
-                continue
-            layers += ran.layers
-            memories.append(ran.memory)
-        if not layers:
-            raise FirmwareError(f"no layer fits the board: {large[0][0]}: {large[0][1]}")
-        return replace(
-            self._check(tuple(layers), merged(memories), True), foreign=(*self.model.program.foreign, *large)
-        )
+        found = [ran for group in groups for ran in self._group(group, known, large)]
+        if not found:
+            raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
+        left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
+        return self._check(found, True, tuple(left))
 
-    def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> TargetCheck:
-        foreign = self.model.program.foreign
-        return TargetCheck(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
+    def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
+        """A group of layers in one image; in two where they turn out not to fit together."""
+        folder = self.folder / f"layers_{self.model.program.steps.index(steps[0])}_{len(steps)}"
+        try:
+            return [self._run(side_by_side(steps), [known], folder)]
+        except TooLargeError as error:
+            if len(steps) == 1:
+                large.append((steps[0], str(error)))
+                return []
+        return [ran for half in halves(steps) for ran in self._group(half, known, large)]
+
+    def _check(self, ran: list[_Ran], per_layer: bool, large: tuple[tuple[str, str], ...]) -> TargetCheck:
+        memory = merged([each.memory for each in ran]) if per_layer else ran[0].memory
+        rescued = dict.fromkeys(name for each in ran for name in each.image.rescued)
+        row = self.bench.compiler
+        remarks = [
+            f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
+        ]
+        foreign = (*self.model.program.foreign, *large)
+        flagged = flagged_layers(self.model.graph, self.target, {label for label, _ in foreign})
+        return TargetCheck(
+            self.model.path, self.target, self.bench.board, per_layer,
+            tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
+            remarks=tuple(remarks), unseen=flagged,
+        )  # fmt: skip
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
-        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in program.inputs] for each in known]
-        images = [build(program, self.bench, folder, self.model.path, traced) for traced in (True, False)]
-        traced = run_image(images[0].path, program, self.bench, sets[:1], True)
-        plain = run_image(images[1].path, program, self.bench, sets, True)
-        names = symbols(images[0].path)
-        memory = {value.buffer: array for value, array in zip(program.inputs, sets[0], strict=True)}
+        given = program.given()
+        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in given] for each in known]
+        done = execute(program, self.bench, folder, self.model.path, sets)
+        memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
         verdicts = []
         for number, step in enumerate(program.steps):
-            output = traced.outputs[0][number]
-            reports = traced.layers[number], plain.layers[number]
-            observed = observe(reports[0].calls, names, self.bench.library.returning_status)
-            verdict = judge(step, self.target, observed, reports, self._differences(step, memory, output))
-            if not np.array_equal(output, plain.outputs[0][number]):
+            output = done.traced.outputs[0][number]
+            reports = done.traced.layers[number], done.plain.layers[number]
+            differences = self._differences(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, differences)
+            if not verdict.defects and not np.array_equal(output, done.plain.outputs[0][number]):
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
-        memory_used = memory_of(program, self.bench, self.target, images[1], verdicts)
-        return _Ran(tuple(verdicts), plain.outputs, images[1], memory_used)
+        memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
+        return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

@@ -7,5 +7,9 @@ class FirmwareError(Exception):
     """One line: the failed step, the finding, the allowed values. Ends the run with exit code 2."""
 
 
+class CompilerFaultError(FirmwareError):
+    """The compiler ended with an internal error."""
+
+
 class TooLargeError(FirmwareError):
     """The board's memory does not hold the firmware."""

@@ -17,6 +17,8 @@ from firmware_check.errors import FirmwareError
 if TYPE_CHECKING:
     from firmware_check.boards import Board
 
+MEASURED = "plain"
+"""Folder of the build that is measured."""
 FILES = {"model.c": "model.c", "link.ld": "link.ld", "plain.elf": "model.elf", "plain.map": "model.map"}
 """Files of a build to their names where they are kept; the untraced build is the one that is measured."""
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
@@ -58,13 +60,13 @@ class Kept:
             self._keep(built, self.place(number, board))
 
     def _keep(self, built: Path, place: Path) -> None:
-        """All builds in a folder: its own, or those of layers that ran alone."""
+        """All builds in a folder: its own, or those of groups of layers that ran apart."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".keep-", dir=self.root) as passing:
                 whole = Path(passing) / "whole"
-                for source in built.rglob("model.c"):
-                    _copy(source.parent, whole / source.parent.relative_to(built))
+                for source in built.rglob(f"{MEASURED}/model.c"):
+                    _copy(source.parent, whole / source.parent.parent.relative_to(built))
                 if whole.is_dir():
                     whole.rename(place)  # in one step: a folder that is there is whole
         except OSError as error:

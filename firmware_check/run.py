@@ -75,7 +75,8 @@ def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.nd
     """
     folder = image.parent
     (folder / "inputs.bin").write_bytes(
-        struct.pack("<II", len(sets), every_layer) + b"".join(array.tobytes() for arrays in sets for array in arrays)
+        struct.pack("<III", len(sets), every_layer, program.apart)
+        + b"".join(array.tobytes() for arrays in sets for array in arrays)
     )
     report = folder / "report.txt"
     report.unlink(missing_ok=True)

@@ -39,8 +39,14 @@ class CheckSession:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything is as predicted and right."""
-        return all(each.agrees for each in self.checks) and all(each.agrees for each in self.comparisons)
+        """Whether everything is as predicted and right; of a repaired model what it was before does not count."""
+        return all(each.right for each in self._counted) and all(each.agrees for each in self.comparisons)
+
+    @property
+    def _counted(self) -> list[TargetCheck]:
+        """The checks without those of models that were repaired."""
+        repaired = [each.before for each in self.comparisons if each.repaired]
+        return [each for each in self.checks if not any(each is other for other in repaired)]
 
     def run(self, paths: list[str], boards: list[Board], per_layer: bool, strict: bool) -> None:
         """Check a model on every board; a second one with the same inputs, and hold the one against the other.
@@ -105,7 +111,7 @@ class CheckSession:
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""
-        return sarif.render(self.checks, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
+        return sarif.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""
