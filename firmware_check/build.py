@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from firmware_check.arena import plan
 from firmware_check.compilers import GCC, CompilerRow
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
+from firmware_check.emulator import Emulators, Watch
 from firmware_check.toolchain import Compiler, SectionSizes, Sources, cache_folder, link, sizes
 from onnxlint_cmsis.types import Target
 
@@ -45,6 +46,10 @@ class Bench:
     """What CMSIS-NN is compiled with."""
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Files compiled, and firmwares run, at a time."""
+    watch: Watch | None = None
+    """What hears of layers that ran."""
+    emulators: Emulators = field(default_factory=Emulators)
+    """Processes of QEMU that one execution started."""
 
     @property
     def target(self) -> Target:

@@ -16,6 +16,7 @@ from firmware_check.flagged import flagged_layers
 from firmware_check.groups import groups_of, halves
 from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.program import side_by_side
+from firmware_check.progress import Progress
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.room import check_room
 from firmware_check.toolchain import SectionSizes
@@ -128,8 +129,14 @@ def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, 
 
     Layers are judged on the first set of inputs, the model's outputs on all.
     """
-    runner = _Runner(model, bench, bench.target, folder)
-    return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+    steps = model.program.steps
+    progress = Progress(f"{model.path} on {bench.board.cpu}", len(steps))
+    runner = _Runner(model, replace(bench, watch=progress.ran), bench.target, folder)
+    progress.at(f"compiling {len(steps)} layers")
+    try:
+        return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+    finally:
+        progress.close()
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,14 @@ def _main(argv: list[str]) -> int:
         from firmware_check import sweep
 
         return sweep.main(argv[1:])
+    if argv[:1] == ["sources"]:
+        from firmware_check.evidence import sources_command
+
+        return sources_command.main(argv[1:])
+    if argv[:1] == ["hazards"]:
+        from firmware_check.evidence import hazards_command
+
+        return hazards_command.main(argv[1:])
     return _run(_parser().parse_args(argv))
 
 

@@ -11,5 +11,13 @@ class CompilerFaultError(FirmwareError):
     """The compiler ended with an internal error."""
 
 
+class LayerEndedError(FirmwareError):
+    """The firmware faulted or hung in a layer."""
+
+    def __init__(self, label: str, text: str) -> None:
+        super().__init__(text)
+        self.label = label
+
+
 class TooLargeError(FirmwareError):
     """The board's memory does not hold the firmware."""

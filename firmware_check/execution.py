@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench, Image, build
+from firmware_check.emulator import Emulators
 from firmware_check.observe import Observed, observe
 from firmware_check.run import ImageRun, run_image
 from firmware_check.toolchain import symbols
@@ -45,8 +46,13 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
         image = build(program, bench, place, title, traced)
         return image, run_image(image.path, program, bench, sets[:1] if traced else sets, True)
 
+    bench = replace(bench, emulators=Emulators(bench.watch))
     with ThreadPoolExecutor(min(bench.jobs, 2)) as pool:
-        (image, traced), (measured, plain) = pool.map(one, (True, False))
+        try:
+            (image, traced), (measured, plain) = pool.map(one, (True, False))
+        except BaseException:  # a signal, too: threads must not wait for an emulator
+            bench.emulators.stop()
+            raise
     names = symbols(image.path)
     returning = bench.library.returning_status
     return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))

@@ -143,7 +143,7 @@ def judge(
     instructions = None
     if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
-    wrong, damage = _values(differences, step), _memory(traced, plain)
+    wrong, damage = _values(differences, step), damage_of(traced, plain)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
     found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
@@ -199,6 +199,12 @@ def _cost(predicted: int | None, measured: int) -> list[str]:
     return [f"predicted {predicted} instructions, measured {measured}"]
 
 
+def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
+    """What of a call's kernels, status and scratch is not as predicted."""
+    predicted = route(step.call, target) if step.call is not None and step.function else None
+    return _dispatch(predicted, observed, report)
+
+
 def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
     if predicted is None:
         return [f"it returned status {report.status}"] if report.status else []
@@ -224,7 +230,8 @@ def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
     )
 
 
-def _memory(traced: LayerReport, plain: LayerReport) -> list[str]:
+def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
+    """What is said of the guards around scratch and output."""
     found = []
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:

@@ -145,7 +145,7 @@ HAZARDS = (
         "avgpool-null-context",
         "arm_avgpool_s8",
         f"{_POOLING}arm_avgpool_s8.c",
-        {V5_8: 0, "4.0.0": 242},
+        {V5_8: 0, "4.0.0": 242, **dict.fromkeys(_FROM_6, 264)},
         (Isa.DSP,),
     ),
 )
