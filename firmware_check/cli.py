@@ -1,4 +1,4 @@
-"""The command line: `python -m firmware_check MODEL [--against MODEL]`, `python -m firmware_check sweep`."""
+"""The command line: `python -m firmware_check MODEL [--against MODEL]`; `sweep`, `hazards` and `sources` beside it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _main(argv: list[str]) -> int:
 
         return sweep.main(argv[1:])
     if argv[:1] == ["sources"]:
-        from firmware_check.evidence import sources_command
+        from firmware_check.evidence.sources_command import main as sources
 
-        return sources_command.main(argv[1:])
+        return sources(argv[1:])
     if argv[:1] == ["hazards"]:
-        from firmware_check.evidence import hazards_command
+        from firmware_check.evidence.hazards_command import main as hazards
 
-        return hazards_command.main(argv[1:])
+        return hazards(argv[1:])
     return _run(_parser().parse_args(argv))
 
 
