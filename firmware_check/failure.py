@@ -10,8 +10,10 @@ class Failure(NamedTuple):
 
     cpu: str
     """CPU of the board."""
+    compiler: str
+    """Compiler that it was to run with."""
     reason: str
     """What could not be done."""
 
     def __str__(self) -> str:
-        return f"{self.cpu}: {self.reason}"
+        return f"{self.cpu}, {self.compiler}: {self.reason}"

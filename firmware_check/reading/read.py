@@ -31,15 +31,18 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower import Lowered, LoweredLayer
 
 
-def read_program(path: str, graph: Graph, library: Library) -> Program:
+def read_program(path: str, graph: Graph, library: Library, bias_of_zeros: bool = False) -> Program:
     """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
+
+    With `bias_of_zeros` a layer without a bias gets one of zeros.
 
     Raises:
         FirmwareError: the model has no layer for CMSIS-NN.
 
     """
     stored, lowered = StoredNumbers(onnx.load(path), graph), lower(graph)
-    programs = [_Walk(Workspace(graph, stored, library), lowered, last).program() for last in (True, False)]
+    spaces = [Workspace(graph, stored, library, bias_of_zeros) for _ in range(2)]
+    programs = [_Walk(space, lowered, last).program() for space, last in zip(spaces, (True, False), strict=True)]
     best = min(programs, key=lambda program: sum(step.op_type == TRANSPOSE.name for step in program.steps))
     if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])

@@ -24,7 +24,9 @@ def report(checks: Iterable[TargetCheck], comparisons: Iterable[Comparison], fai
         "version": VERSION,
         "checks": [_check(check) for check in checks],
         "comparisons": [_comparison(comparison) for comparison in comparisons],
-        "could_not_run": [{"cpu": failure.cpu, "reason": failure.reason} for failure in failures],
+        "could_not_run": [
+            {"cpu": failure.cpu, "compiler": failure.compiler, "reason": failure.reason} for failure in failures
+        ],
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import any_of, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import maximum, named
 from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_H, IN_W, OUT_H, OUT_W, PAD_H, PAD_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
@@ -88,6 +88,22 @@ HAZARDS = (
         what="The output is larger than the input and the filter spread to, as with output_padding above the padding "
         "at the end: the direct kernel reads past its row buffer and never writes the last rows, status SUCCESS.",
         way_round=_REVERSE,
+    ),
+    Hazard(
+        id="tconv-reversed-padding-past-filter",
+        kind="wrong-result",
+        entries=_ENTRY,
+        kernels=("arm_convolve_s8",),
+        origin=Origin(
+            f"{CONVOLUTION}arm_transpose_conv_wrapper_s8.c", "arm_transpose_conv_wrapper_s8", {"7.0.0": 94, "main": 94}
+        ),
+        when=any_of(less(PAD_H, 0), less(PAD_W, 0)),
+        evidence="read in the source",
+        brief="gives wrong values where the padding is the filter's size or more",
+        what="The wrapper runs a convolution with a padding of filter - 1 - padding, which is negative where the "
+        "padding is the filter's size or more: status SUCCESS, wrong values.",
+        breach=TRUE,
+        way_round="Choose a padding below the filter's size.",
     ),
     Hazard(
         id="tconv-scratch-too-small",
