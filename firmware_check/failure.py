@@ -15,5 +15,10 @@ class Failure(NamedTuple):
     reason: str
     """What could not be done."""
 
+    @property
+    def where(self) -> str:
+        """CPU, and compiler where it is not gcc."""
+        return self.cpu if self.compiler == "gcc" else f"{self.cpu}, {self.compiler}"
+
     def __str__(self) -> str:
-        return f"{self.cpu}, {self.compiler}: {self.reason}"
+        return f"{self.where}: {self.reason}"

@@ -18,9 +18,11 @@ class CSource(NamedTuple):
     """Text of each line, the first one's index 0."""
 
     def statement(self, line: int) -> str:
-        """What begins on a line: up to the `;` or `{` that ends it, or to the bracket that closes it."""
+        """What begins on a line, if anything: up to the `;` or `{` that ends it, or to the bracket that closes it."""
         found: list[str] = []
         depth = 0
+        if not self.lines[line - 1].strip():
+            return ""
         for text in self.lines[line - 1 : line - 1 + _MOST_LINES]:
             found.append(text.strip())
             depth += text.count("(") - text.count(")")

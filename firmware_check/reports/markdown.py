@@ -33,7 +33,7 @@ def _bold(verdict: str) -> str:
 
 def failure_report(failure: Failure) -> str:
     """A target that the check could not run on."""
-    return f"### {failure.cpu}, {failure.compiler}: could not run\n\n* {_cell(failure.reason)}\n"
+    return f"### {failure.where}: could not run\n\n* {_cell(failure.reason)}\n"
 
 
 def comparison_report(comparison: Comparison) -> str:
