@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from firmware_check.advice import advice_on
 from firmware_check.build import Bench, Image
 from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
@@ -216,6 +217,7 @@ class _Runner:
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
         ]
         foreign = (*self.model.program.foreign, *large)
+        remarks += advice_on(reason for _, reason in foreign)
         flagged = flagged_layers(self.model.graph, self.target, {label for label, _ in foreign})
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firmware_check.evidence.exact_arithmetic import Operands, computed
-from firmware_check.numbers import quantize_multiplier
+from firmware_check.numbers import packed, quantize_multiplier
 from firmware_check.program import Array, Quantization, Step, Value
 from firmware_check.reading.forms import FORMS
 from onnxlint_cmsis.types import Dims
@@ -73,7 +73,7 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
         "limits": (values[1].quantization.lowest, values[1].quantization.highest),
         "filter_offset": 0, "per_channel": bool(call.per_channel),
     }  # fmt: skip
-    function = f"arm_{_ENTRY[stem]}_{kind}" if kind == "s4" else FORMS[stem].function(kind, library)
+    function = FORMS[stem].function(kind, library)
     step = Step(label, stem, stem, values[:1], values[1], call, function, arrays, numbers)
     kind_of = np.int16 if bits == 16 else np.int8
     expected = computed(call, operands).reshape(-1) if _is_one(call) else None
@@ -88,10 +88,6 @@ def _is_one(call: KernelCall) -> bool:
     if stem != "convolve":
         return True
     return 0 < depth <= in_c and not in_c % depth and not (call.output_dims.c or 0) % (in_c // depth)
-
-
-_ENTRY = {"convolve": "convolve_wrapper", "depthwise": "depthwise_conv_wrapper"}
-"""Stem of an entry point for 4-bit weights to its function."""
 
 
 def _sizes(dims: Dims) -> tuple[int, ...]:
@@ -117,13 +113,6 @@ def _arrays(operands: Operands, kind: str, bits: int) -> tuple[Array, ...]:
         Array("multipliers", "int32_t", np.array([each.value for each in operands.multipliers])),
         Array("shifts", "int32_t", np.array([each.shift for each in operands.multipliers])),
     )
-
-
-def packed(weights: Elements) -> Elements:
-    """4-bit weights, two to a byte, the first in the low half."""
-    even = np.append(weights, 0) if weights.size % 2 else weights
-    low, high = even[0::2] & 15, even[1::2] & 15
-    return np.asarray((low | (high << 4)).astype(np.uint8).view(np.int8))
 
 
 def work(call: KernelCall) -> int:

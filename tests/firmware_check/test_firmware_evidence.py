@@ -12,11 +12,12 @@ from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.evidence.c_text import c_source
 from firmware_check.evidence.call_runs import run_calls
-from firmware_check.evidence.call_steps import call_step, packed
+from firmware_check.evidence.call_steps import call_step
 from firmware_check.evidence.record_file import read, record
 from firmware_check.evidence.source_audit import audit
 from firmware_check.evidence.witnesses import hazards_on, routed, sides, witnesses
 from firmware_check.library import Library, open_library
+from firmware_check.numbers import packed
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazard
 from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, BranchSeen, HazardSeen, Recorded, evidence, recorded
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
