@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 KIB = 1024
@@ -60,6 +59,8 @@ def known_board(text: str) -> KnownBoard:
     wanted = text.strip().lower().replace("_", "-")
     names = [board.name for board in KNOWN_BOARDS]
     if wanted not in names:
+        from difflib import get_close_matches
+
         near = get_close_matches(wanted, names, 3, 0.6)
         rest = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
         raise ValueError(f"board {text!r} is not known; {rest} Other boards: --ram and --flash")
