@@ -31,12 +31,10 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    if is_tflite_path(path):
-        return _lint_tflite(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        model = model or ModelAnalysis(path, settings.analysis, data)
+        model = model or open_model(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.file_problem import FileProblem
 
@@ -48,7 +46,8 @@ def lint_file(
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     found = [*_problems(graph), *layers, *sized.findings]
     result = _result(path, settings, graph, found, skipped)
-    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
+    converted = settings.runtime.name == TFLM and not is_tflite_path(path)
+    between = runtime_notes(settings.runtime, converted=converted)
     from onnxlint_cmsis.coverage.summarize import summarize
 
     return result._replace(
@@ -62,26 +61,12 @@ def lint_file(
     )
 
 
-def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
-    """Lint a TensorFlow Lite model."""
-    from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
-
-    try:
-        said = tflite_findings(path, settings.analysis, data)
-    except ModelError as error:
-        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
-    result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
-    counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
-    return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
-
-
 def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
     """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        return _notes((model or ModelAnalysis(path, settings.analysis)).lowered, settings)
+        return _notes((model or open_model(path, settings.analysis)).lowered, settings)
     except ModelError:
         return None
 
@@ -115,7 +100,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     if not graph.problems:
         return
     from onnxlint_cmsis.checks.file_problem import FileProblem, cause_of
-    from onnxlint_cmsis.checks.subject import node_location
+    from onnxlint_cmsis.graph.node_location import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
@@ -156,7 +141,11 @@ def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
     from onnxlint_cmsis.checks.rule_registry import rule
 
     properties = finding.properties
-    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
+    if (
+        not model.repairable
+        or properties.get("fixable")
+        or not ("hazard" in properties or rule(finding.code).action is REWRITE)
+    ):
         return finding
     from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import percent, total

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 from onnxlint_cmsis.types import Target
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
 class TflmBuild(NamedTuple):
@@ -32,3 +35,10 @@ class TflmBuild(NamedTuple):
     def speed(self) -> bool:
         """Built with KERNELS_OPTIMIZED_FOR_SPEED."""
         return self.optimized_for == "SPEED"
+
+
+def build_for(
+    runtime: Runtime, target: Target, *, checks: bool = True, optimized_for: Literal["SPEED", "SIZE"] = "SPEED"
+) -> TflmBuild:
+    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG."""
+    return TflmBuild(target, reviewed_revision(runtime.commit), optimized_for, checks, own_library=runtime.brings)
