@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
     from onnxlint_cmsis.types import Target
 
+WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
+
 
 class TfliteAnalysis(ModelAnalysis):
     """What follows from one `.tflite` file for some targets."""
@@ -44,7 +46,7 @@ class TfliteAnalysis(ModelAnalysis):
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
         """What TensorFlow Lite Micro does with the file on a target; `checks` is False for a build with NDEBUG."""
         if (target, checks) not in self._reports:
-            build = build_for(self.settings.runtime, target, checks=checks)
+            build = build_for(self.settings.runtime, target, self.settings.cmsis_nn_build, checks=checks)
             self._reports[target, checks] = interpret(self.file, build)
         return self._reports[target, checks]
 
@@ -70,11 +72,11 @@ class TfliteAnalysis(ModelAnalysis):
         found: list[RuntimeRemark] = []
         for target in self.settings.targets:
             strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
-            found += remarks(strict, lax, self._places, target.label)
+            found += remarks(strict, lax, self.places, target.label)
         return tuple(found)
 
     @cached_property
-    def _places(self) -> list[Location]:
+    def places(self) -> list[Location]:
         """Where each operator is; one that the main subgraph never runs by its number alone."""
         rows = self.report(self.settings.targets[0]).operators
         return [
@@ -88,6 +90,11 @@ class TfliteAnalysis(ModelAnalysis):
     def read(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read constants by their key in the graph."""
         return reader(self.file, self.graph)
+
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """The note that no function of CMSIS-NN is called."""
+        return (WITHOUT_CMSIS_NN,) if self.settings.cmsis_nn_build == "NONE" else ()
 
     def stored_constants(self) -> int:
         """Bytes of the constants, which stay in flash."""

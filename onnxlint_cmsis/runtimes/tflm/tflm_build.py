@@ -22,6 +22,8 @@ class TflmBuild(NamedTuple):
     """KERNELS_OPTIMIZED_FOR_SPEED keeps kernel sums for good, KERNELS_OPTIMIZED_FOR_SIZE works them out each time."""
     checks: bool = True
     """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
+    with_cmsis_nn: bool = True
+    """False for reference kernels alone: `make` without OPTIMIZED_KERNEL_DIR=cmsis_nn."""
     own_library: bool = True
     """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
 
@@ -37,8 +39,16 @@ class TflmBuild(NamedTuple):
         return self.optimized_for == "SPEED"
 
 
-def build_for(
-    runtime: Runtime, target: Target, *, checks: bool = True, optimized_for: Literal["SPEED", "SIZE"] = "SPEED"
-) -> TflmBuild:
-    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG."""
-    return TflmBuild(target, reviewed_revision(runtime.commit), optimized_for, checks, own_library=runtime.brings)
+def build_for(runtime: Runtime, target: Target, cmsis_nn_build: str = "SPEED", *, checks: bool = True) -> TflmBuild:
+    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG.
+
+    `cmsis_nn_build` is `SPEED`, `SIZE`, or `NONE` for reference kernels alone.
+    """
+    return TflmBuild(
+        target,
+        reviewed_revision(runtime.commit),
+        "SIZE" if cmsis_nn_build == "SIZE" else "SPEED",
+        checks,
+        with_cmsis_nn=cmsis_nn_build != "NONE",
+        own_library=runtime.brings,
+    )
