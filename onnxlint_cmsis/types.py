@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""

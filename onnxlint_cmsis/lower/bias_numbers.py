@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands, parameters_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 EQUAL = 1e-4
 """Relative difference of scales up to which they count as equal: float32 products of float32 scales are closer."""

@@ -10,7 +10,6 @@ normalization, and a constant factor for each channel, go into the weights as we
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
@@ -18,6 +17,7 @@ from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_result
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 

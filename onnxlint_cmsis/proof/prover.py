@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.branches import UnreachedError, changed_branches, unreached
 from onnxlint_cmsis.proof.element_map import ElementMap
 from onnxlint_cmsis.proof.feeds import Feed

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.lane_plan import Kept, Plan
 from onnxlint_cmsis.rewrite.size_numbers import number_edits
 from onnxlint_cmsis.rewrite.uses import Axes, Use, Uses

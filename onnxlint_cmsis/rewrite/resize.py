@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite import stated_shapes

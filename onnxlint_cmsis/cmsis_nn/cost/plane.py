@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 PLANES = 4096
 """Planes remembered: models have fewer different ones."""

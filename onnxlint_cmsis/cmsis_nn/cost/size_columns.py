@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, plane, whole_fours
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, KernelCall
 
 Counts = dict[str, int]
