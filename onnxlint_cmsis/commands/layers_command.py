@@ -25,7 +25,7 @@ DESCRIPTION = (
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
 COLUMNS = (
     "node", "op", "target", "runtime", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
     "instructions", "scratch", "constants", "classes", "hazards",
