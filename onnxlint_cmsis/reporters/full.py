@@ -99,7 +99,7 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "resize", _resize(finding.resize)
     for source in finding.sources:
         yield "source", str(source)
-    for label in ("runtime", "sizes", "why", "known"):
+    for label in ("option", "runtime", "sizes", "why", "known"):
         if label in finding.properties:
             yield label, str(finding.properties[label])
     yield "help", f"onnxlint-cmsis rule {finding.code}"
