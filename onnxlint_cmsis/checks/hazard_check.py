@@ -39,12 +39,13 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     numbers = _numbers(subject, hazard)
     near = tuple(works(subject)) if about_padding(hazard) else ()
     parts = [f"{subject.route.effective} {hazard.brief}{_met_by(subject, hazard, numbers)}."]
+    mending: list[str] = []
     if near:
-        parts.append(f"{near[0]} works{''.join(f', and so does {one}' for one in near[1:])}.")
+        mending.append(f"{near[0]} works{''.join(f', and so does {one}' for one in near[1:])}.")
     if repair:
-        parts.append(f"{_taken(*repair)}, of which no hazard is known. {freedom_text(repair[0])}.")
+        mending.append(f"{_taken(*repair)}, of which no hazard is known. {freedom_text(repair[0])}.")
     if not near and not (repair and repair[0].freedom is not Freedom.LOCKED):
-        parts += _way_round(subject, hazard)
+        mending += _way_round(subject, hazard)
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
@@ -56,6 +57,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         sources=(hazard.origin.source(subject.target.release),),
         properties={**facts(hazard), **({"sizes": numbers} if numbers else {})},
         cause=f"{hazard.id} {means}".strip(),
+        remedy=" ".join(mending),
     )
     return with_resize(said, *repair) if repair else said
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
@@ -93,9 +94,10 @@ def statements(
     for place, record in enumerate(records):
         mending = remedy(graph, records if place == 0 else [record])
         instead = "" if record.node.index in subject.model.told else f" {_instead(offence, share)}"
-        text = f"{described(record.node)}: {decision.reason}.{instead} {mending}"
+        text = f"{described(record.node)}: {decision.reason}.{instead}"
         where = node_location(graph.path, record.node)
-        yield Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
+        said = Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
+        yield replace(said, remedy=mending)
 
 
 def described(node: Node) -> str:

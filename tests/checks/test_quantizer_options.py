@@ -36,7 +36,7 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
     """Options with those that messages name; tensors of several messages come together."""
     made = {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
     for finding in found:
-        for name, value in options_of(finding.message).items():
+        for name, value in options_of(finding.text).items():
             made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
     return made
 
@@ -84,7 +84,7 @@ def test_extra_options_of_messages_make_their_findings_go(
 def test_arguments_of_messages_make_their_findings_go(
     options: dict[str, Any], code: str, text: str, better: dict[str, Any], tmp_path: Path
 ) -> None:
-    said = [found.message for found in quantized(tmp_path, **options) if found.code == code]
+    said = [found.text for found in quantized(tmp_path, **options) if found.code == code]
     assert said
     assert text in said[0]
     assert code not in levels(quantized(tmp_path, **better))
@@ -93,7 +93,7 @@ def test_arguments_of_messages_make_their_findings_go(
 def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp_path: Path) -> None:
     found = quantized_dynamically(tmp_path)
     assert levels(found) == {"CNN507": "error"}
-    assert "quantize_static in place of quantize_dynamic" in found[0].message
+    assert "quantize_static in place of quantize_dynamic" in found[0].text
     assert len({one.cause for one in found}) == 1
     assert "CNN507" not in levels(quantized(tmp_path))
 
@@ -103,5 +103,5 @@ def test_pools_and_concats_that_share_tensors_are_mended_at_once(form: QuantForm
     before = quantized(tmp_path, joined(), quant_format=form)
     assert set(levels(before)) == {"CNN510"}
     assert len(before) > 2
-    first = options_of(before[0].message)
+    first = options_of(before[0].text)
     assert quantized(tmp_path, joined(), quant_format=form, extra_options=first) == []

@@ -46,8 +46,8 @@ def test_what_does_not_run_is_named_with_its_share():
     found = lines(FileSummary((a_target(**beside, unknown_cost=5),), 901, 1, None))
     assert found[:5] == [
         "layers   3 of 8 in CMSIS-NN (99 % of 901 MACs, 1 layer of unknown size left out)",
-        "plain    4 in plain code (1 % of MACs): a, b, c and 1 more",
-        "refused  1 in neither (0 % of MACs): e",
+        "plain    4 in plain code (1 % of MACs): 'a', 'b', 'c' and 1 more",
+        "refused  1 in neither (0 % of MACs): 'e'",
         "cost     12,345 predicted instructions (not cycles), 5 layers of unknown cost left out",
         "memory   constants 640; arena unknown; scratch 96 bytes",
     ]
@@ -57,7 +57,7 @@ def test_targets_that_differ_are_told_apart():
     other = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", plain=LayerShare(1, 90, ("a",)), scratch=0)
     found = lines(FileSummary((a_target(), other), 990, 0, 16))
     assert found[0] == "layers   cortex-m55: 3 of 3 in CMSIS-NN (91 % of 990 MACs)"
-    assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): a"
+    assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): 'a'"
     assert "scratch 96 on cortex-m55, 0 on cortex-m4 bytes" in found[4]
 
 
