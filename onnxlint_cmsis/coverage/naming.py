@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.graph.python_places import python_places
-from onnxlint_cmsis.results.short_names import short_names
+from onnxlint_cmsis.results.short_names import QUOTED, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding, PythonPlace
-
-
-_QUOTED = re.compile(r"'([^']+)'")
 
 
 class LayerNames(NamedTuple):
@@ -43,4 +39,4 @@ def _told(finding: Finding) -> Iterator[str]:
     """Names that a finding speaks of."""
     if finding.resize:
         yield finding.resize.tensor
-    yield from _QUOTED.findall(finding.text)
+    yield from QUOTED.findall(finding.text)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.plain import shortened
+from onnxlint_cmsis.results.short_names import QUOTED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
 
-_QUOTED = re.compile(r"'([^']+)'")
-
 
 def with_short_names(text: str, file: FileResult, run: Run) -> str:
     """The text with names in quotes in their short forms."""
     if run.full_names:
         return text
-    return _QUOTED.sub(lambda found: f"'{_short(found[1], file)}'", text)
+    return QUOTED.sub(lambda found: f"'{_short(found[1], file)}'", text)
 
 
 def called(name: str, file: FileResult, run: Run) -> str:

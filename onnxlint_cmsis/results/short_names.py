@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST = 24
 """Characters of a name that is short enough as it is, unless it is a path of PyTorch's exporter."""
+QUOTED = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
+"""A name in a message; an apostrophe is no quote."""
 _ENDING = re.compile(r"(1_prequant|_prequant|_quant|_dequant)?(__\d+)?$")
 """What tf2onnx and quantizers append to a name."""
 _TITLE = re.compile(r"[A-Z][A-Za-z0-9]*")

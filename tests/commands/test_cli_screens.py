@@ -31,9 +31,7 @@ def screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 @needs_models
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", SCREENS)
-def test_screens(
-    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_screens(name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     targets = ["--target", "cortex-m4,cortex-m55"]
     text = screen(capsys, monkeypatch, columns, *targets, SCREENS[name])
     assert max(map(len, text.splitlines())) <= columns
@@ -55,9 +53,7 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 @needs_models
-def test_full_names_are_those_of_the_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_names_are_those_of_the_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = "model/conv2d_5/Conv2D1_prequant"
     text = screen(capsys, monkeypatch, 1000, SCREENS["vww"])
     assert whole not in text

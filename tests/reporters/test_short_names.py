@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.results.short_names import short_names
+from onnxlint_cmsis.results.short_names import QUOTED, short_names
 
 FUSED = [
     f"model/activation_{2 * n}/Relu;model/batch_normalization_{2 * n}/FusedBatchNormV3;model/conv2d_{n}/BiasAdd/Read"
@@ -29,7 +29,10 @@ def test_a_path_of_pytorch_becomes_its_module() -> None:
 
 
 def test_a_module_that_holds_others_keeps_the_operator() -> None:
-    assert short_names(["/model/Add", "/model/head/Conv"]) == {"/model/Add": "model.Add", "/model/head/Conv": "model.head"}
+    assert short_names(["/model/Add", "/model/head/Conv"]) == {
+        "/model/Add": "model.Add",
+        "/model/head/Conv": "model.head",
+    }
 
 
 def test_a_module_of_the_metadata_wins() -> None:
@@ -37,7 +40,9 @@ def test_a_module_of_the_metadata_wins() -> None:
 
 
 PARTS = st.lists(st.sampled_from(["a", "conv", "conv_1", "Conv", "x.0", "x"]), min_size=1, max_size=4)
-NAMES = st.lists(st.one_of(PARTS.map("/".join), PARTS.map(lambda p: "/" + "/".join(p)), PARTS.map(";".join)), max_size=9)
+NAMES = st.lists(
+    st.one_of(PARTS.map("/".join), PARTS.map(lambda p: "/" + "/".join(p)), PARTS.map(";".join)), max_size=9
+)
 
 
 @given(NAMES, NAMES)
@@ -45,3 +50,7 @@ def test_no_two_names_share_a_short_one(layers: list[str], others: list[str]) ->
     found = short_names(layers, others)
     shown = [found.get(name, name) for name in {*layers, *others}]
     assert len(set(shown)) == len(shown)
+
+
+def test_an_apostrophe_is_no_quote() -> None:
+    assert QUOTED.findall("Conv 'a b': the model's state and the layers' sums; see 'c'.") == ["a b", "c"]
