@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.runtimes.judge import Judged
+    from onnxlint_cmsis.runtimes.judge import Consequence, Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
@@ -91,6 +91,24 @@ class ModelAnalysis:
         """Indices of nodes whose runtime's condition says who computes them."""
         layers = self.judged.layers if self.judged else ()
         return frozenset(layer.record.node.index for layer in layers if layer.row)
+
+    @cached_property
+    def elsewhere(self) -> frozenset[int]:
+        """Indices of nodes that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
+        from onnxlint_cmsis.runtimes.judge import BESIDE
+
+        layers = self.judged.layers if self.judged else ()
+        own = [layer for layer in layers if layer.row and not layer.row.causes and layer.verdict in BESIDE]
+        return frozenset(layer.record.node.index for layer in own)
+
+    @cached_property
+    def consequences(self) -> dict[int, Consequence]:
+        """What the runtime makes of layers that CMSIS-NN refuses for a cause of its own, by index of the node."""
+        if self.judged is None:
+            return {}
+        from onnxlint_cmsis.runtimes.judge import consequences
+
+        return consequences(self.judged.layers, self.settings.runtime)
 
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxlint_cmsis.accepted import suppress
@@ -44,7 +45,7 @@ def lint_file(
     too_large = _too_large(model, settings)
     skipped = _size_codes() if too_large else ()
     sized = _NO_SIZES if skipped else _size_findings(model, settings)
-    layers = [_rewritable(model, each) for each in _layer_findings(model, sized.repairs)]
+    layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     found = [*_problems(graph), *layers, *sized.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
@@ -148,10 +149,11 @@ class _Sized(NamedTuple):
 _NO_SIZES = _Sized((), ())
 
 
-def _layer_findings(model: ModelAnalysis, repairs: tuple[ClassFact, ...]) -> list[Finding]:
+def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
-    found = model_findings(model, _sound(model.graph, model.lowered))
+    runs = partial(codes.enabled, settings=settings, path=model.path)
+    found = model_findings(model, _sound(model.graph, model.lowered), runs)
     if not repairs:
         return found
     from onnxlint_cmsis.checks.priced_repairs import priced

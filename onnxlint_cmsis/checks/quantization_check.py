@@ -60,10 +60,10 @@ class QuantizationCheck(NamedTuple):
 
 def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
     """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
-    groups: dict[tuple[Verdict, str], list[LoweredLayer]] = {}
+    groups: dict[tuple[Verdict, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
-        if record.cause in causes:
-            groups.setdefault((record.verdict, record.reason), []).append(record)
+        if record.cause in causes and record.node.index not in subject.model.elsewhere:
+            groups.setdefault((record.verdict, record.reason, _becomes(subject, record)), []).append(record)
     for same in groups.values():
         first = same[0]
         yield Offence(Decision(first.verdict, first.cause or Cause.NO_FUNCTION, first.reason, first.code), tuple(same))
@@ -86,18 +86,29 @@ def statements(
 ) -> Iterator[Statement]:
     """What is said of nodes with one reason; plain code is milder than what cannot run, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
-    level = level or _level(subject.model, offence)
+    consequence = subject.model.consequences.get(records[0].node.index)
     share = share_of_macs(subject.model, records)
     facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
     if share:
         facts["share"] = round(share, 4)
+    if consequence:
+        level = Level.ERROR if consequence.level is None else consequence.level
+        facts["runtime"] = consequence.reason
+    level = level or _level(subject.model, offence)
     for place, record in enumerate(records):
         mending = remedy(graph, records if place == 0 else [record])
-        instead = "" if record.node.index in subject.model.told else f" {_instead(offence, share)}"
-        text = f"{described(record.node)}: {decision.reason}.{instead}"
+        becomes = _becomes(subject, record) or _instead(offence, share)
+        text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
-        said = Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
+        cause = f"{decision.reason}. {_becomes(subject, record)}"
+        said = Statement(text, where, offence.targets, level=level, properties=facts, cause=cause)
         yield replace(said, remedy=mending)
+
+
+def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
+    """What the runtime makes of a node for this reason, as a sentence; empty where CMSIS-NN is called directly."""
+    consequence = subject.model.consequences.get(record.node.index)
+    return consequence.text if consequence else ""
 
 
 def described(node: Node) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Target
 
 
-def model_findings(model: ModelAnalysis, lowered: Lowered) -> list[Finding]:
+def model_findings(
+    model: ModelAnalysis, lowered: Lowered, runs: Callable[[str], bool] = lambda _code: True
+) -> list[Finding]:
     """All findings on the layers and on the model as a whole, in file order, but for those on sizes.
 
-    `lowered` has the layers of the model that are to be judged.
+    `lowered` has the layers of the model that are to be judged; `runs` tells whether the rule of a code runs. Where the
+    rule of a cause runs, it says what the runtime makes of the layer, and no rule on runtimes does.
     """
     subject = ModelSubject(model, lowered, code_of)
     checks = checks_of(RuleScope.LAYER)
     found = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
     found += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
-    found += remark_findings(model.remarks)
+    found += remark_findings(
+        remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
+    )
     return merged(found)
 
 
@@ -53,7 +58,7 @@ def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Rou
 
 
 def code_of(kind: str) -> str:
-    """Code of the rule that reports a kind of hazard."""
+    """Code of the rule that reports a kind of hazard, or a cause."""
     return check_of_kind(kind).rule.code
 
 

@@ -52,6 +52,17 @@ class JudgedLayer(NamedTuple):
     """Whether its padding becomes a PAD operator."""
 
 
+class Consequence(NamedTuple):
+    """What a runtime makes of a layer for the cause for which CMSIS-NN refuses it."""
+
+    text: str
+    """What it does, as a sentence."""
+    reason: str
+    """Why, and where its source says so."""
+    level: Level | None
+    """A milder level than an error."""
+
+
 class Judged(NamedTuple):
     """A model in a runtime."""
 
@@ -96,6 +107,19 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
     return judged._replace(record=record, padded=True)
 
 
+def consequences(layers: tuple[JudgedLayer, ...], runtime: Runtime) -> dict[int, Consequence]:
+    """What becomes of the layers whose row is about CMSIS-NN's own cause, by the index of their nodes."""
+    found = {}
+    for layer in layers:
+        row = layer.row
+        if row and row.causes:
+            text = _phrase(row, runtime)
+            level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+            reason = f"{runtime.title}: {layer.reason} ({row.source})"
+            found[layer.record.node.index] = Consequence(f"{text[0].upper()}{text[1:]}.", reason, level)
+    return found
+
+
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
     """What is to be said, once for each operator and reason."""
     work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
@@ -112,6 +136,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             _labels(nodes),
             level=_level(row, nodes, work),
             source=row.source,
+            causes=row.causes,
         )
         for (op, row, reason), nodes in groups.items()
     ]
