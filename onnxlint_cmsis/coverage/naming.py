@@ -26,12 +26,17 @@ class LayerNames(NamedTuple):
 
 def naming(graph: Graph, layers: Iterable[Node], result: FileResult) -> LayerNames:
     """Short names and places of the nodes that compute and of all that findings and fixes name."""
+    told = {name for each in result.findings for name in _told(each)}
+    told |= {each.tensor for each in result.fix.tensors} if result.fix else set()
+    return layer_names(graph, layers, told)
+
+
+def layer_names(graph: Graph, layers: Iterable[Node], told: Iterable[str] = ()) -> LayerNames:
+    """Short names and places of the nodes that compute, and short names of what else is told of."""
     nodes = list(layers)
     found = python_places(graph) if graph.node_metadata else {}
     places = {node.label: found[node.index] for node in nodes if node.index in found}
     modules = {label: place.module for label, place in places.items() if place.module}
-    told = {name for each in result.findings for name in _told(each)}
-    told |= {each.tensor for each in result.fix.tensors} if result.fix else set()
     return LayerNames(short_names([node.label for node in nodes], sorted(told), modules), places)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from support import paths
 from support.third_party_models import needs_models
 
@@ -28,6 +29,14 @@ def screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
     return capsys.readouterr().out
 
 
+def compare(text: str, name: str) -> None:
+    golden = Path(paths.GOLDEN, "screens", name)
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
 @needs_models
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("name", SCREENS)
@@ -35,11 +44,7 @@ def test_screens(name: str, columns: int, capsys: pytest.CaptureFixture[str], mo
     targets = ["--target", "cortex-m4,cortex-m55"]
     text = screen(capsys, monkeypatch, columns, *targets, SCREENS[name])
     assert max(map(len, text.splitlines())) <= columns
-    golden = Path(paths.GOLDEN, "screens", f"{name}.{columns}")
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
+    compare(text, f"{name}.{columns}")
 
 
 @needs_models
@@ -59,3 +64,23 @@ def test_full_names_are_those_of_the_file(capsys: pytest.CaptureFixture[str], mo
     assert whole not in text
     assert "Conv 'conv2d_5': " in text
     assert whole in screen(capsys, monkeypatch, 1000, SCREENS["vww"], "--full-names")
+
+
+@needs_models
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", ["vww", "unet"])
+def test_layers_screens(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = screen(capsys, monkeypatch, columns, "layers", "--target", "cortex-m4,cortex-m55", SCREENS[name])
+    assert max(map(len, text.splitlines())) <= columns
+    compare(text, f"layers-{name}.{columns}")
+
+
+@pytest.mark.parametrize("width", range(20, 60, 5))
+def test_a_table_leaves_columns_out_before_it_cuts_what_has_to_stay(width: int) -> None:
+    rows = [["a" * 30, "b" * 10, "c" * 10], ["a", "b", "c"]]
+    text = fitted(["first", "second", "third"], rows, fit=TableFit(width, {"first": 8}, ["second", "third"]))
+    assert max(map(len, text.splitlines())) <= width
+    assert ("third" in text) == (width >= 8 + 2 + 10 + 2 + 10)
+    assert "a...a" in text or width > 54

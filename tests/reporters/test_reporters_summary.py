@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.layers import layers_table, totals
+from onnxlint_cmsis.layers import layers_report
 from onnxlint_cmsis.reporters import render
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
@@ -79,14 +79,14 @@ def test_json_and_sarif_have_the_same_summary():
 def test_the_summary_adds_up_what_layers_shows(made):
     data, chosen = made[0].SerializeToString(), make_settings()
     found = summarize(ModelAnalysis("m.onnx", chosen.analysis, data))
-    rows = layers_table("m.onnx", chosen, data)
-    sums = totals(rows, chosen.targets)
-    assert [target.instructions for target in found.targets] == [each.instructions for each in sums]
+    rows, totals, _ = layers_report("m.onnx", chosen, data)
+    assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
     for target in found.targets:
         mine = [row for row in rows if row["target"] == target.target]
         for share, verdict in ((target.plain, "plain code"), (target.refused, "refused")):
             assert share.nodes == tuple(row["node"] for row in mine if row["verdict"] == verdict)
         assert target.unknown_cost == sum(row["instructions"] is None for row in mine)
+        assert target.instructions == sum(row["instructions"] or 0 for row in mine)
 
 
 def test_equal_causes_are_one_finding_with_one_fingerprint():
