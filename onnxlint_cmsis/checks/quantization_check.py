@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
-from onnxlint_cmsis.lower.work import percent, total
+from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.graph.model import Graph, Node
-
-ELEMENT = 20
-"""Multiply-accumulates that an element counts as in plain code.
-
-On Cortex-M4 an average pool of two scales took 35 to 40 instructions an element in plain C (280,960 and 322,640 for
-8,000 elements), and a convolution about two for a multiply-accumulate.
-"""
-ENOUGH = 0.01
-"""Share of a model's work from which on what is not computed by CMSIS-NN is a warning."""
 
 
 class Offence(NamedTuple):
@@ -126,22 +117,15 @@ def share_of_macs(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> floa
 
 def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
     """Whether nodes in plain code are worth a warning; weights are, where a size is unknown."""
-    efforts = {index: work.macs or _times(work.operations) for index, work in model.work.items()}
-    mine, every = total(efforts[record.node.index] for record in records), total(efforts.values())
-    if mine is None or not every:
-        return any(record.weighted for record in records)
-    return mine / every >= ENOUGH
-
-
-def _times(elements: int | None) -> int | None:
-    return None if elements is None else ELEMENT * elements
+    share = share_of_work(model.work, [record.node.index for record in records])
+    return any(record.weighted for record in records) if share is None else share >= ENOUGH
 
 
 def _instead(offence: Offence, share: float) -> str:
     """Who computes them, and how much of the model's work they are where they multiply by weights."""
     refused = offence.decision.verdict is Verdict.REFUSED
     who = "No function of CMSIS-NN computes" if refused else "Plain code computes"
-    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
     count = len(offence.records)
     return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
 

@@ -129,7 +129,7 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
 def _totals(total: Total) -> Iterator[str]:
     """The sums of a target."""
     every = total.layers + total.unknown_layers
-    left = f"; {total.unknown_layers:,} of the {every:,} layers have an unknown cost" if total.unknown_layers else ""
+    left = f"; the cost of {total.unknown_layers:,} of {every:,} layers is unknown" if total.unknown_layers else ""
     macs = "unknown" if total.macs is None else f"{total.macs:,}"
     yield f"total: {every:,} layers, {macs} MACs, {total.instructions:,} predicted instructions (not cycles){left}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"

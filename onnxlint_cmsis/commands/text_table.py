@@ -40,10 +40,10 @@ def fitted(
             shown.remove(name)
     widths = {name: _widest(lines, head, name) for name in shown}
     while width and _total([*widths.values()]) > width:
-        broad = max((name for name in elastic if name in shown), key=lambda name: widths[name], default=None)
-        if broad is None or widths[broad] <= least[broad]:
+        able = [name for name in elastic if name in shown and widths[name] > least[name]]
+        if not able:
             break
-        widths[broad] -= 1
+        widths[max(able, key=lambda name: widths[name])] -= 1
     places = [list(head).index(name) for name in shown]
     return "".join(_line([line[place] for place in places], widths, right) for line in lines)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
-from onnxlint_cmsis.lower.work import ENOUGH, total, work_of
+from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
 from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
@@ -122,7 +122,7 @@ def consequences(layers: tuple[JudgedLayer, ...], runtime: Runtime) -> dict[int,
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
     """What is to be said, once for each operator and reason."""
-    work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
+    work = {layer.record.node.index: work_of(graph, layer.record) for layer in layers}
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
         if layer.row and layer.row.kind:
@@ -154,10 +154,10 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
     return tuple(node.label for node in nodes)
 
 
-def _level(row: ConditionRow, nodes: list[Node], work: dict[int, int | None]) -> Level | None:
+def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
     """The row's level; that of the rule where reference code does much of a model's work."""
-    mine, every = total(work[node.index] for node in nodes), total(work.values())
-    much = mine is not None and every and mine / every >= ENOUGH
+    share = share_of_work(work, [node.index for node in nodes])
+    much = share is not None and share >= ENOUGH
     return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
 
 

@@ -169,6 +169,10 @@ ROWS = (
         "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
+        "runtime-float", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
+    ),
+    ConditionRow(
         "runtime-reference", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),
         "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
     ),

@@ -80,12 +80,26 @@ def test_operators_without_a_kernel_are_told_once_for_each_reason() -> None:
     assert [other.location.node for other in found.others] == [f"n{i}" for i in range(1, 9)]
 
 
-def test_a_reason_weighs_as_much_as_its_share_of_the_work() -> None:
-    sigmoid = helper.make_node("Sigmoid", ["v0"], ["z"], "s")
-    model = chain((64, 3, {"kernel": (3, 3)}), shape=[1, 3, 32, 32], extra=[sigmoid])
+@pytest.mark.parametrize(
+    ("op_type", "kernel", "level", "share"),
+    [
+        ("Sigmoid", 7, Level.NOTE, 3 / (3 + 3 * 49)),
+        ("Sigmoid", 3, Level.WARNING, 3 / (3 + 3 * 9)),
+        ("Neg", 9, Level.WARNING, 20 / (20 + 3 * 81)),
+        ("Neg", 13, Level.NOTE, 20 / (20 + 3 * 169)),
+    ],
+)
+def test_a_reason_weighs_as_much_as_its_share_of_the_work(
+    op_type: str, kernel: int, level: Level, share: float
+) -> None:
+    """A table counts 3 multiply-accumulates an element, what is computed 20; 5 % is the limit."""
+    last = helper.make_node(op_type, ["v0"], ["z"], "s")
+    model = chain((64, 3, {"kernel": (kernel, kernel)}), shape=[1, 3, 32, 32], extra=[last])
     (found,) = (each for each in lint(model, targets=["cortex-m4"]) if each.code == "CNN190")
-    assert (found.level, found.properties["share"]) == (Level.NOTE, 0.0357)
-    assert found.text.endswith("It does 4 % of the model's work (57,600 elements gone over).")
+    assert (found.level, found.properties["share"]) == (level, round(share, 4))
+    elements = 64 * (33 - kernel) ** 2
+    part = f"{share:.0%}".replace("%", " %")
+    assert found.text.endswith(f"It does {part} of the model's work ({elements:,} elements gone over).")
 
 
 def test_a_recurrent_layer_that_is_the_model_is_a_warning() -> None:
@@ -394,7 +408,7 @@ def test_a_hazard_gives_its_numbers_and_the_tensors() -> None:
     assert sizes.startswith("output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w")
     assert sizes.endswith("(input_dims of 'x', output_dims of 'y')")
     asked = "where there is padding after: pads=[0, 0, 0, 1] on 8x8"
-    assert asked in found.message
+    assert asked in found.text
     assert found.remedy == "padding=0 on 8x8 (output 8x8 for 8x9) works."
     assert found.properties["known"] == "reproduced with the real library on an emulated Cortex-M"
 

@@ -113,6 +113,7 @@ def lstm() -> onnx.ModelProto:
 FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "hybrid", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
+    ("tflm", "a clamp in float", lambda: convolution(Qdq()).layer("Sqrt").layer("Relu").model(), "float", REFERENCE),
     ("tflm", "a zero-point of weights", case("weights with a zero-point"), "wrong", WRONG),
     ("tflm", "a zero-point of dense weights", case("dense weights with a zero-point"), "stops", HALTS),
     ("tflm", "int16 with a zero-point", case("int16 with a zero-point"), "stops", REFUSED),

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.quantization_check import ENOUGH, described, is_much, share_of_macs
+from onnxlint_cmsis.checks.quantization_check import described, is_much, share_of_macs
 from onnxlint_cmsis.checks.quantizer import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.lower.work import percent
+from onnxlint_cmsis.lower.work import SMALLEST, percent
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 2
@@ -70,7 +70,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: str) -> Statement:
     graph, first = subject.model.graph, island.records[0].node
     share = share_of_macs(subject.model, island.records)
-    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
     others = len(island.records) - 1
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
     text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
