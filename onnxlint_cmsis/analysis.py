@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
-from onnxlint_cmsis.types import KernelCall, Size, Target
+from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,10 @@ class AnalysisSettings(NamedTuple):
     """Who calls CMSIS-NN."""
     largest_read: int | None = None
     """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
+    rooms: tuple[MemoryRoom, ...] = ()
+    """RAM and flash of each target, in the order of `targets`; none where nobody asks whether the model fits."""
+    cmsis_nn_build: str = "SPEED"
+    """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
 
 
 class ModelAnalysis:

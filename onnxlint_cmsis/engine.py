@@ -46,7 +46,8 @@ def lint_file(
     skipped = _size_codes() if too_large else ()
     sized = _NO_SIZES if skipped else _size_findings(model, settings)
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
-    found = [*_problems(graph), *layers, *sized.findings]
+    fit = _fit(model)
+    found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     from onnxlint_cmsis.coverage.summarize import summarize
@@ -57,6 +58,7 @@ def lint_file(
             *result.notes,
             *between,
             *_skips(path, settings, too_large),
+            *fit.notes,
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
@@ -135,6 +137,30 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         where = node_location(graph.path, node) if node else Location(graph.path)
         level = Level.NOTE if problem.vendor else None
         yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
+
+
+class _Fit(NamedTuple):
+    """What comparing a model with a device brings."""
+
+    findings: tuple[Finding, ...] = ()
+    """What does not fit."""
+    notes: tuple[str, ...] = ()
+    """What it needs, for each target."""
+
+
+def _fit(model: ModelAnalysis) -> _Fit:
+    """The model against the RAM and flash that somebody named."""
+    if not any(room.ram or room.flash for room in model.settings.rooms):
+        return _Fit()
+    from onnxlint_cmsis.checks.run_checks import fit_findings, merged
+    from onnxlint_cmsis.coverage.device_fit import device_fits
+    from onnxlint_cmsis.memory.needs import UNKNOWN_RAM, fit_note
+
+    fits = device_fits(model)
+    found = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
+    unknown = [UNKNOWN_RAM] if any(fit.ram is None and fit.flash.room.ram for fit in fits) else []
+    notes = dict.fromkeys(filter(None, (fit_note(fit.ram, fit.flash) for fit in fits)))
+    return _Fit(tuple(found), (*notes, *unknown))
 
 
 class _Sized(NamedTuple):

@@ -57,6 +57,17 @@ class Target(NamedTuple):
         return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
 
 
+class MemoryRoom(NamedTuple):
+    """What a device has for a model."""
+
+    ram: int | None = None
+    """Bytes of RAM; None where nothing is claimed about it."""
+    flash: int | None = None
+    """Bytes of flash; None likewise."""
+    board: str = ""
+    """Board whose figures they are; empty for figures of the user's."""
+
+
 class Source(NamedTuple):
     """Where in CMSIS-NN's C source a statement about it can be read."""
 

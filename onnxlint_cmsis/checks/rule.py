@@ -25,6 +25,10 @@ class RuleScope(str, Enum):
     """One `Subject`: a layer on a target."""
     RUNTIME = "runtime"
     """One `RuntimeRemark`: what a runtime makes of layers, for one reason."""
+    RAM = "RAM"
+    """One `RamNeed`: what a model needs on a target, and what is there."""
+    FLASH = "flash"
+    """One `FlashNeed`: likewise."""
 
 
 class Example(NamedTuple):

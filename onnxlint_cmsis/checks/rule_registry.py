@@ -69,6 +69,8 @@ MODULES = (
     "useless_quantization",
     "sum_overflow",
     "long_sums_s16",
+    "does_not_fit_ram",
+    "does_not_fit_flash",
 )
 """Modules of `rules`; each has `RULE` and `run`."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.types import Target
 
@@ -42,6 +43,13 @@ def model_findings(
 def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
     """What is to be said of a runtime, each by the rule that claims its kind."""
     return [finding for remark in remarks for finding in check_of_kind(remark.kind).findings(remark)]
+
+
+def fit_findings(ram: RamNeed | None, flash: FlashNeed | None) -> Iterator[Finding]:
+    """What is to be said of a model that does not fit a device."""
+    for scope, need in ((RuleScope.RAM, ram), (RuleScope.FLASH, flash)):
+        for check in checks_of(scope) if need else ():
+            yield from check.findings(need)
 
 
 def call_findings(model: ModelAnalysis, layer: Layer, target: Target) -> Iterator[Finding]:

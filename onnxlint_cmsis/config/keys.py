@@ -15,6 +15,8 @@ BY_FORMAT = "by-format"
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 READ_BY_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless the user asks for them; the others hold every finding."""
+EVERY_TARGET = "*"
+"""Stands for every target in a table of CPUs."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"

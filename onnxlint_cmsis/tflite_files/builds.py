@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
@@ -12,8 +12,16 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Target
 
 
-def build_for(
-    runtime: Runtime, target: Target, *, checks: bool = True, optimized_for: Literal["SPEED", "SIZE"] = "SPEED"
-) -> TflmBuild:
-    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG."""
-    return TflmBuild(target, reviewed_revision(runtime.commit), optimized_for, checks, own_library=runtime.brings)
+def build_for(runtime: Runtime, target: Target, cmsis_nn_build: str = "SPEED", *, checks: bool = True) -> TflmBuild:
+    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG.
+
+    `cmsis_nn_build` is `SPEED`, `SIZE`, or `NONE` for reference kernels alone.
+    """
+    return TflmBuild(
+        target,
+        reviewed_revision(runtime.commit),
+        "SIZE" if cmsis_nn_build == "SIZE" else "SPEED",
+        checks,
+        with_cmsis_nn=cmsis_nn_build != "NONE",
+        own_library=runtime.brings,
+    )

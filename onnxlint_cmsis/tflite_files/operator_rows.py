@@ -24,7 +24,7 @@ def operator_rows(path: str, settings: Settings, data: bytes | None = None) -> l
     model = read_tflite(path, data)
     found = []
     for target in settings.targets:
-        rows = interpret(model, build_for(settings.runtime, target)).operators
+        rows = interpret(model, build_for(settings.runtime, target, settings.cmsis_nn_build)).operators
         found += [_row(model, row, target) for row in rows]
     return sorted(found, key=lambda row: (row["subgraph"], row["index"]))
 

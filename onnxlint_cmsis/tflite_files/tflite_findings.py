@@ -15,6 +15,7 @@ from onnxlint_cmsis.runtimes.runtime import runtime_notes
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.preparation import Stage
 from onnxlint_cmsis.tflite_files.builds import build_for
+from onnxlint_cmsis.tflite_files.tflite_fit import tflite_fit
 from onnxlint_cmsis.tflite_files.tflm_remarks import remarks
 from onnxlint_cmsis.types import Location
 
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
     from onnxlint_cmsis.types import Finding, Target
+
+
+WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
 
 
 class TfliteFindings(NamedTuple):
@@ -47,20 +51,28 @@ def tflite_findings(path: str, settings: AnalysisSettings, data: bytes | None = 
     nodes = nodes_of(model, graph)
     found: list[Finding] = []
     layers = 0
+    reports: list[TflmReport] = []
+    places: list[Location] = []
     for target in settings.targets:
-        strict = _operators(model, settings, target, checks=True)
-        lax = _operators(model, settings, target, checks=False)
+        reports.append(_report(model, settings, target, checks=True))
+        strict = reports[-1].operators
+        lax = _report(model, settings, target, checks=False).operators
         places = [place_of(path, row, node) for row, node in zip(strict, nodes, strict=True)]
         found += remark_findings(remarks(strict, lax, places, target.label))
         found += _hazards(analysis, lax, nodes, target)
         layers = layers or sum(bool(row.functions) for row in strict)
-    return TfliteFindings(graph, _in_order(found, nodes), runtime_notes(settings.runtime), layers)
+    fit = tflite_fit(model, settings, reports, places)
+    notes = (*runtime_notes(settings.runtime), *_without(settings), *fit.notes)
+    return TfliteFindings(graph, _in_order([*found, *fit.findings], nodes), notes, layers)
 
 
-def _operators(
-    model: TfliteModel, settings: AnalysisSettings, target: Target, *, checks: bool
-) -> tuple[TflmOperator, ...]:
-    return interpret(model, build_for(settings.runtime, target, checks=checks)).operators
+def _without(settings: AnalysisSettings) -> tuple[str, ...]:
+    """The note that no function of CMSIS-NN is called."""
+    return (WITHOUT_CMSIS_NN,) if settings.cmsis_nn_build == "NONE" else ()
+
+
+def _report(model: TfliteModel, settings: AnalysisSettings, target: Target, *, checks: bool) -> TflmReport:
+    return interpret(model, build_for(settings.runtime, target, settings.cmsis_nn_build, checks=checks))
 
 
 def nodes_of(model: TfliteModel, graph: Graph) -> list[Node | None]:

@@ -19,6 +19,8 @@ class TflmBuild(NamedTuple):
     """KERNELS_OPTIMIZED_FOR_SPEED keeps kernel sums for good, KERNELS_OPTIMIZED_FOR_SIZE works them out each time."""
     checks: bool = True
     """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
+    with_cmsis_nn: bool = True
+    """False for reference kernels alone: `make` without OPTIMIZED_KERNEL_DIR=cmsis_nn."""
     own_library: bool = True
     """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
 
