@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, right_releases, span, works
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.status_use import status_text
 from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
 

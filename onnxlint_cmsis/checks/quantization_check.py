@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+<<<<<<< HEAD
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+=======
+from typing import TYPE_CHECKING
+>>>>>>> main
 
 from onnxlint_cmsis.checks.quantizer import option_apart
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:

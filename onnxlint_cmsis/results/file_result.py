@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+<<<<<<< HEAD
 from onnxlint_cmsis.types import Finding, Level, PythonPlace
+=======
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import Finding, Level
+>>>>>>> main
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_summary import FileSummary
