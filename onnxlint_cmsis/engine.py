@@ -47,7 +47,7 @@ def lint_file(
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
-    result = _result(path, settings, graph, found, skipped)
+    result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
     converted = settings.runtime.name == TFLM and not is_tflite_path(path)
     between = runtime_notes(settings.runtime, converted=converted)
     from onnxlint_cmsis.coverage.summarize import summarize
@@ -55,7 +55,7 @@ def lint_file(
     return result._replace(
         summary=summarize(model),
         notes=(
-            *_notes(lowered, settings),
+            *result.notes,
             *between,
             *model.remarks_on_build,
             *_skips(path, settings, too_large),
@@ -65,14 +65,25 @@ def lint_file(
     )
 
 
-def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
-    """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
+def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
+    """A result with what its analysis takes for granted and short names; None where the file is no model.
+
+    `model` is the analysis of what the file holds, where it is at hand.
+    """
     from onnxlint_cmsis.open_model import open_model
 
     try:
-        return _notes((model or open_model(path, settings.analysis)).lowered, settings)
+        return _introduced(result, settings, model or open_model(result.path, settings.analysis))
     except ModelError:
         return None
+
+
+def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) -> FileResult:
+    from onnxlint_cmsis.coverage.naming import naming
+
+    lowered = model.lowered
+    called = naming(model.graph, [record.node for record in lowered.records], result)
+    return result._replace(notes=_notes(lowered, settings), names=called.names, places=called.places)
 
 
 def _result(

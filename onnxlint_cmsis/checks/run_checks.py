@@ -69,7 +69,7 @@ def merged(found: list[Finding], order: Mapping[int, int] | None = None) -> list
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in found:
-        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_one(group) for group in groups.values()]
 
