@@ -91,16 +91,6 @@ def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     assert "Judged for " in out
 
 
-@pytest.mark.parametrize(("option", "code"), [("--fix", 2), ("--fix-only", 2), ("--diff", 0)])
-def test_fixes_are_not_made_and_nothing_changes(run, tmp_path, option, code):
-    data = broadcast()
-    (tmp_path / "a.tflite").write_bytes(data)
-    done, out, _ = run(option, "a.tflite")
-    assert done == code
-    assert "not yet: fixes are made on ONNX models" in out
-    assert (tmp_path / "a.tflite").read_bytes() == data
-
-
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
 def test_what_is_no_model_is_one_finding(run, tmp_path, data):
     (tmp_path / "a.tflite").write_bytes(data)
