@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
@@ -31,12 +32,10 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    if is_tflite_path(path):
-        return _lint_tflite(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        model = model or ModelAnalysis(path, settings.analysis, data)
+        model = model or open_model(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.file_problem import FileProblem
 
@@ -46,9 +45,11 @@ def lint_file(
     skipped = _size_codes() if too_large else ()
     sized = _NO_SIZES if skipped else _size_findings(model, settings)
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
-    found = [*_problems(graph), *layers, *sized.findings]
+    fit = _fit(model)
+    found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
-    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
+    converted = settings.runtime.name == TFLM and not is_tflite_path(path)
+    between = runtime_notes(settings.runtime, converted=converted)
     from onnxlint_cmsis.coverage.summarize import summarize
 
     return result._replace(
@@ -56,24 +57,12 @@ def lint_file(
         notes=(
             *result.notes,
             *between,
+            *model.remarks_on_build,
             *_skips(path, settings, too_large),
+            *fit.notes,
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
-
-
-def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
-    """Lint a TensorFlow Lite model."""
-    from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
-
-    try:
-        said = tflite_findings(path, settings.analysis, data)
-    except ModelError as error:
-        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
-    result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
-    counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
-    return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
 
 
 def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
@@ -81,10 +70,10 @@ def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | Non
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        return _introduced(result, settings, model or ModelAnalysis(result.path, settings.analysis))
+        return _introduced(result, settings, model or open_model(result.path, settings.analysis))
     except ModelError:
         return None
 
@@ -126,7 +115,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     if not graph.problems:
         return
     from onnxlint_cmsis.checks.file_problem import FileProblem, cause_of
-    from onnxlint_cmsis.checks.subject import node_location
+    from onnxlint_cmsis.graph.node_location import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
@@ -135,6 +124,34 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         where = node_location(graph.path, node) if node else Location(graph.path)
         level = Level.NOTE if problem.vendor else None
         yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
+
+
+class _Fit(NamedTuple):
+    """What comparing a model with a device brings."""
+
+    findings: tuple[Finding, ...] = ()
+    """What does not fit."""
+    notes: tuple[str, ...] = ()
+    """What it needs, for each target."""
+
+
+def _fit(model: ModelAnalysis) -> _Fit:
+    """The model against the RAM and flash that somebody named."""
+    if not any(room.ram or room.flash for room in model.settings.rooms):
+        return _Fit()
+    if is_tflite_path(model.path):
+        from onnxlint_cmsis.tflite_files.tflite_fit import tflite_fit
+
+        return _Fit(*tflite_fit(model))
+    from onnxlint_cmsis.checks.run_checks import fit_findings, merged
+    from onnxlint_cmsis.coverage.device_fit import device_fits
+    from onnxlint_cmsis.memory.needs import UNKNOWN_RAM, fit_note
+
+    fits = device_fits(model)
+    found = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
+    unknown = [UNKNOWN_RAM] if any(fit.ram is None and fit.flash.room.ram for fit in fits) else []
+    notes = dict.fromkeys(filter(None, (fit_note(fit.ram, fit.flash) for fit in fits)))
+    return _Fit(tuple(found), (*notes, *unknown))
 
 
 class _Sized(NamedTuple):
@@ -167,7 +184,11 @@ def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
     from onnxlint_cmsis.checks.rule_registry import rule
 
     properties = finding.properties
-    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
+    if (
+        not model.repairable
+        or properties.get("fixable")
+        or not ("hazard" in properties or rule(finding.code).action is REWRITE)
+    ):
         return finding
     from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 

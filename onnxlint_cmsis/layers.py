@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:

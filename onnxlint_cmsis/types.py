@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
@@ -57,6 +58,17 @@ class Target(NamedTuple):
         return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
 
 
+class MemoryRoom(NamedTuple):
+    """What a device has for a model."""
+
+    ram: int | None = None
+    """Bytes of RAM; None where nothing is claimed about it."""
+    flash: int | None = None
+    """Bytes of flash; None likewise."""
+    board: str = ""
+    """Board whose figures they are; empty for figures of the user's."""
+
+
 class Source(NamedTuple):
     """Where in CMSIS-NN's C source a statement about it can be read."""
 
@@ -96,6 +108,13 @@ class Pair(NamedTuple):
     """Along the width."""
 
 
+_CALL_VARIABLES = (
+    *(f"{group}.{size}" for group in ("input_dims", "filter_dims", "output_dims") for size in "nhwc"),
+    *(f"{group}.{size}" for group in ("stride", "padding", "pad_after", "dilation") for size in "hw"),
+)
+"""Names of the sizes of a call, in order."""
+
+
 class KernelCall(NamedTuple):
     """One ONNX layer in CMSIS-NN's own terms.
 
@@ -130,19 +149,15 @@ class KernelCall(NamedTuple):
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""
-        names: dict[str, Size] = {}
-        for group in ("input_dims", "filter_dims", "output_dims"):
-            dims: Dims = getattr(self, group)
-            names[f"{group}.n"], names[f"{group}.h"] = dims.n, dims.h
-            names[f"{group}.w"], names[f"{group}.c"] = dims.w, dims.c
-        for group in ("stride", "padding", "pad_after", "dilation"):
-            pair: Pair = getattr(self, group)
-            names[f"{group}.h"], names[f"{group}.w"] = pair.h, pair.w
-        names["ch_mult"] = self.ch_mult
-        names["per_channel"] = None if self.per_channel is None else int(self.per_channel)
-        names["bias"] = int(self.bias)
-        names["initial_state"] = None if self.initial_state is None else int(self.initial_state)
-        return names
+        images = (*self.input_dims, *self.filter_dims, *self.output_dims)
+        pairs = (*self.stride, *self.padding, *self.pad_after, *self.dilation)
+        return {
+            **dict(zip(_CALL_VARIABLES, (*images, *pairs), strict=True)),
+            "ch_mult": self.ch_mult,
+            "per_channel": None if self.per_channel is None else int(self.per_channel),
+            "bias": int(self.bias),
+            "initial_state": None if self.initial_state is None else int(self.initial_state),
+        }
 
 
 class Location(NamedTuple):

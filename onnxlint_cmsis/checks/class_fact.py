@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Location, Resize, Statement, Target
 
 if TYPE_CHECKING:

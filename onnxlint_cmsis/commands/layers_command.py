@@ -27,7 +27,7 @@ DESCRIPTION = (
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 
 

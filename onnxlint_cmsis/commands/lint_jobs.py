@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 
 if TYPE_CHECKING:

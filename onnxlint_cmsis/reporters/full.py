@@ -116,7 +116,7 @@ def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple
         yield "resize", with_short_names(_resize(finding.resize), file, run)
     for source in finding.sources:
         yield "source", str(source)
-    for label in ("runtime", "sizes", "why", "known"):
+    for label in ("option", "runtime", "sizes", "why", "known"):
         if label in finding.properties:
             yield label, with_short_names(str(finding.properties[label]), file, run)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Finding, Level, PythonPlace
 
 if TYPE_CHECKING:

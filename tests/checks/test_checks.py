@@ -394,6 +394,44 @@ def test_a_hazard_says_since_when_and_until_when() -> None:
     assert found.message.endswith("Present since CMSIS-NN 4.1.0, not fixed in main.")
 
 
+GROUPED = {"w": (24, 6, 1, 1), "b": (24,)}
+S16_COLUMNS = {"w": (33, 57, 3, 3), "b": (33,)}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        (
+            one_node("Conv", [1, 24, 8, 8], GROUPED, group=4),
+            {},
+            "for want of a buffer: 24 input channels in 4 groups. Present since CMSIS-NN 6.0.0, fixed in main. "
+            "Split the layer into one convolution per group.",
+        ),
+        (
+            one_node("MaxPool", [2, 4, 8, 8], {}, kernel_shape=[2, 2]),
+            {"release": "5.0.0"},
+            "pools the first image only: a batch of 2. Present since CMSIS-NN 4.0.0, fixed in 6.0.0. "
+            "A batch of 1 works.",
+        ),
+        (
+            one_node("Conv", [1, 57, 8, 8], S16_COLUMNS),
+            {"assume": "s16"},
+            "3x3 kernel, 57 input channels, 33 output channels, output 6x6. Present",
+        ),
+        (
+            one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, strides=[2, 2], pads=[1, 1, 1, 1]),
+            {},
+            "Present since CMSIS-NN 7.0.0, fixed in main. pads=[2, 2, 0, 0] with stride=2 on 8x8 works.",
+        ),
+    ],
+    ids=["groups", "batch", "output channels", "stride"],
+)
+def test_a_hazard_speaks_in_the_words_of_the_models_author(model, options, words) -> None:
+    found = [one for one in lint(model, targets=["cortex-m4"], **options) if one.code in ("CNN301", "CNN302")]
+    assert words in " ".join(each.text for each in found)
+    assert not any(name in each.text for each in found for name in ("_dims", "stride.", "padding.", "total_pad"))
+
+
 def test_no_impossible_way_round_for_a_stride_of_four() -> None:
     model = one_node("Conv", [1, 3, 64], {"w": (8, 3, 5)}, pads=[2, 2], strides=[4])
     (found,) = [one for one in lint(model) if one.code == "CNN301"]

@@ -111,7 +111,7 @@ def test_memory_is_that_of_the_firmware(name):
     count = 0
     for row in rows(name):
         if row["status"] == "ok":
-            (report,) = memory_reports(path_of(row["model"]), settings_of(row["cpu"]), "SPEED")
+            (report,) = memory_reports(path_of(row["model"]), settings_of(row["cpu"]))
             assert [report[key] for key in ("arena_used", "head", "tail")] == [
                 row["arena_used"], row["head"], row["tail"],
             ], row["model"]  # fmt: skip
