@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Difference, Figure, ModelVersion
+    from onnxlint_cmsis.comparison.difference import Figure, ModelDifference, ModelVersion
     from onnxlint_cmsis.config.resolve import Configuration
 
 DESCRIPTION = (
@@ -19,6 +20,9 @@ DESCRIPTION = (
     "git commit, as in git: HEAD:models/kws.onnx. Exit codes: 0, or 1 where a figure grew by more than "
     "--fail-on-increase allows, 2 where a version cannot be read."
 )
+
+KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
+"""Settings that decide what is found."""
 
 
 def make_parser() -> CommandParser:
@@ -33,7 +37,7 @@ def make_parser() -> CommandParser:
         "flash, arena, scratch, unknown_layers. May be given several times."
     )
     parser.add_argument("--fail-on-increase", metavar="LIMITS", action="append", default=[], help=text)
-    add_keys(parser)
+    add_keys(parser, KEYS)
     return parser
 
 
@@ -68,7 +72,7 @@ def _version(text: str, configuration: Configuration) -> ModelVersion:
     return ModelVersion(text, lint_file(given.path, settings, given.data), layers)
 
 
-def _rendered(form: str, found: Difference, over: tuple[Figure, ...]) -> str:
+def _rendered(form: str, found: ModelDifference, over: tuple[Figure, ...]) -> str:
     if form == "json":
         import json
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Difference, Figure, LayerDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
     from onnxlint_cmsis.types import Finding
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning."""
 
 
-def comparison_json(found: Difference, over: tuple[Figure, ...]) -> dict[str, object]:
+def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
     """Every figure, finding and layer."""
     return {
         "version": VERSION,

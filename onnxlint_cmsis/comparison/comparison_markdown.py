@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.comparison.comparison_text import WORDS, change_text, kernel_text
+from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Difference, Figure
+    from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
     from onnxlint_cmsis.types import Finding
 
 MOST_LAYERS = 50
 """Rows of the longest table of layers."""
 
 
-def comparison_markdown(found: Difference, over: tuple[Figure, ...]) -> str:
+def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
     """A heading, a table of figures, the findings, and the layers folded away."""
     parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *_figures(found, over)]
-    parts += [*_findings("New findings", found.came), *_findings("Findings that are gone", found.went)]
+    parts += [*_findings("New findings", found.came, found.names)]
+    parts += _findings("Findings that are gone", found.went, found.names)
     return "\n".join([*parts, *_layers(found)]) + "\n"
 
 
-def _figures(found: Difference, over: tuple[Figure, ...]) -> Iterator[str]:
+def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     yield "| figure | target | change | |\n|---|---|---|---|"
     for figure in found.figures:
         if figure.before or figure.after:
@@ -32,16 +34,16 @@ def _figures(found: Difference, over: tuple[Figure, ...]) -> Iterator[str]:
     yield ""
 
 
-def _findings(title: str, findings: tuple[Finding, ...]) -> Iterator[str]:
+def _findings(title: str, findings: tuple[Finding, ...], names: Mapping[str, str]) -> Iterator[str]:
     if findings:
         yield f"**{title}**\n"
     for finding in findings:
-        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(finding.text)}"
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(in_short(finding.text, names))}"
     if findings:
         yield ""
 
 
-def _layers(found: Difference) -> Iterator[str]:
+def _layers(found: ModelDifference) -> Iterator[str]:
     if not found.layers:
         return
     yield f"<details><summary>{len(found.layers)} layers changed</summary>\n"
@@ -51,7 +53,8 @@ def _layers(found: Difference) -> Iterator[str]:
         kernels = new if old == new else f"{old} → {new}"
         costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
         cost = " → ".join("unknown" if number is None else f"{number:,}" for number in costs)
-        yield f"| {_code(each.layer)} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
+        name = _code(found.names.get(each.layer, each.layer))
+        yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
     yield "\n</details>"

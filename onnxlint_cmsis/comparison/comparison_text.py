@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.plain import counted, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Difference, Figure, LayerDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
     from onnxlint_cmsis.layers import Row
     from onnxlint_cmsis.types import Finding
 
@@ -25,7 +26,7 @@ WORDS = {
 """What each figure counts."""
 
 
-def comparison_text(found: Difference, over: tuple[Figure, ...], width: int) -> str:
+def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int) -> str:
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
     lines = [f"{found.before} -> {found.after}", *_figures(found, over), *_findings(found), *_layers(found)]
     return "".join(wrapped(printable(line), width) + "\n" for line in lines)
@@ -46,7 +47,7 @@ def kernel_text(row: Row | None) -> str:
     return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
 
 
-def _figures(found: Difference, over: tuple[Figure, ...]) -> Iterator[str]:
+def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     for figure in found.figures:
         if figure.before == figure.after == 0:
             continue
@@ -55,10 +56,10 @@ def _figures(found: Difference, over: tuple[Figure, ...]) -> Iterator[str]:
         yield f"  {WORDS[figure.metric]}{where}: {change_text(figure)}{mark}"
 
 
-def _findings(found: Difference) -> Iterator[str]:
+def _findings(found: ModelDifference) -> Iterator[str]:
     yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
-    yield from (_finding("+", finding) for finding in found.came)
-    yield from (_finding("-", finding) for finding in found.went)
+    yield from (in_short(_finding("+", finding), found.names) for finding in found.came)
+    yield from (in_short(_finding("-", finding), found.names) for finding in found.went)
 
 
 def _number(findings: tuple[Finding, ...]) -> str:
@@ -69,15 +70,15 @@ def _finding(sign: str, finding: Finding) -> str:
     return f"  {sign} {finding.code} {finding.level.name.lower()} {finding.text}"
 
 
-def _layers(found: Difference) -> Iterator[str]:
+def _layers(found: ModelDifference) -> Iterator[str]:
     if found.layers:
         yield f"{counted(len(found.layers), 'layer')} changed"
-    yield from (_layer(each) for each in found.layers)
+    yield from (_layer(each, found.names.get(each.layer, each.layer)) for each in found.layers)
 
 
-def _layer(each: LayerDifference) -> str:
+def _layer(each: LayerDifference, name: str) -> str:
     old, new = (kernel_text(row) for row in (each.before, each.after))
     kernels = new if old == new else f"{old} -> {new}"
     costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
     cost = " -> ".join("unknown" if number is None else f"{number:,}" for number in costs)
-    return f"  {each.layer} on {each.target.partition(', ')[0]}: {kernels}; {cost} predicted instructions"
+    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; {cost} predicted instructions"

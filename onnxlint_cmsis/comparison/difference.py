@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.fingerprint import identity
 from onnxlint_cmsis.results.grouped_findings import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from onnxlint_cmsis.layers import LayersReport, Row, Total
     from onnxlint_cmsis.results.file_result import FileResult
@@ -61,7 +62,7 @@ class LayerDifference(NamedTuple):
     """Its row in the second; None where it is gone."""
 
 
-class Difference(NamedTuple):
+class ModelDifference(NamedTuple):
     """Two versions of a model."""
 
     before: str
@@ -78,13 +79,15 @@ class Difference(NamedTuple):
     """Numbers of both."""
     layers: tuple[LayerDifference, ...]
     """Layers that changed."""
+    names: Mapping[str, str] = {}
+    """Short forms of names, for people."""
 
 
-def difference(before: ModelVersion, after: ModelVersion) -> Difference:
+def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
     """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
     old, new = before.result.told, after.result.told
     came, went = _beyond(new, old), _beyond(old, new)
-    return Difference(
+    return ModelDifference(
         before.name,
         after.name,
         grouped(came),
@@ -92,6 +95,7 @@ def difference(before: ModelVersion, after: ModelVersion) -> Difference:
         len(new) - len(came),
         tuple(_figures(before, after)),
         tuple(_layers(before.layers.rows, after.layers.rows)),
+        {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
     )
 
 

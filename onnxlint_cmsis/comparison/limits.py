@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import NamedTuple
 
-from onnxlint_cmsis.comparison.difference import METRICS, Difference, Figure
+from onnxlint_cmsis.comparison.difference import METRICS, Figure, ModelDifference
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 _LIMIT = re.compile(r"(\w+)=(\d+(?:\.\d+)?)(%?)")
 
@@ -49,6 +49,6 @@ def _limit(text: str) -> GrowthLimit:
     return GrowthLimit(metric, float(number), percent == "%")
 
 
-def exceeded(found: Difference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
+def exceeded(found: ModelDifference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
     """Figures that grew by more than a limit allows."""
     return tuple(figure for figure in found.figures if any(limit.exceeded(figure) for limit in limits))

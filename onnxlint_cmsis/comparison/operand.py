@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 SECONDS = 120
 """How long git may take; it may have to get a file of Git LFS."""
