@@ -290,3 +290,15 @@ def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, 
 def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
     found = told(CASES["average pool of unequal scales"]().model(), "tflm")
     assert [each.code for each in found] == ["CNN405"]
+
+
+@pytest.mark.parametrize("runtime", ["executorch", "tvm"])
+def test_what_was_read_and_not_run_is_said_with_may(runtime):
+    """No kernel of these runtimes was run."""
+    models = [model() for name, _, model, kind, _ in FOUND if name == runtime and kind]
+    remarks = [remark for model in models for remark in analysed(model, runtime_of(runtime)).remarks]
+    verdicts = [each for each in remarks if each.verdict is not CMSIS_NN]
+    assert verdicts
+    assert all(" may " in each.message and each.source.endswith("not run") for each in verdicts)
+    consequences = [one for model in models for one in analysed(model, runtime_of(runtime)).consequences.values()]
+    assert all(" may " in one.text for one in consequences)
