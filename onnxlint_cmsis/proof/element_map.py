@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.lane_plan import Plan
-    from onnxlint_cmsis.proof.onnx_runtime import Array
+    from onnxlint_cmsis.proof.proven_model import Array
 
 Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""

@@ -181,7 +181,7 @@ def proof_text(proof: Proof) -> str:
     """What was compared, and how far outputs are apart."""
     if not proof.equal:
         return proof.reason
-    tried = f"{counted(proof.inputs, 'input')} in ONNX Runtime, before and after"
+    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after"
     inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
     apart = [one for one in proof.differences if one.largest > 0]
     if not apart:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
+from onnxlint_cmsis.dims.lanes.channels_last_layers import CHANNELS_LAST
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Kept, Plan
 from onnxlint_cmsis.rewrite.size_numbers import number_edits
 from onnxlint_cmsis.rewrite.uses import Axes, Use, Uses
@@ -76,7 +78,8 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
             axes = uses.dimensions.axes(uses.graph.nodes[reader].outputs[0])
             if axes is None or len(axes) < 2:
                 raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
-            made.append(NewBias(slot, reader, _places(axes[1], plan.kept)))
+            channels = axes[-1 if operator_of(uses.graph.nodes[reader]).roles.form in CHANNELS_LAST else 1]
+            made.append(NewBias(slot, reader, _places(channels, plan.kept)))
     return made
 
 

@@ -115,6 +115,10 @@ class TfliteEdit:
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = tensor
 
+    def option(self, place: OperatorPlace, name: str) -> Value:
+        """Value of an option as it is now."""
+        return self._options.get(place, {}).get(name, self.operator(place).options[name])
+
     def set_option(self, place: OperatorPlace, name: str, value: Value) -> None:
         """Give an operator another value of an option."""
         self._options.setdefault(place, {})[name] = value
