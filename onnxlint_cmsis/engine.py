@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
@@ -48,14 +49,14 @@ def lint_file(
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
-    result = _result(path, settings, graph, found, skipped)
+    result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
     between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
     from onnxlint_cmsis.coverage.summarize import summarize
 
     return result._replace(
         summary=summarize(model),
         notes=(
-            *_notes(lowered, settings),
+            *result.notes,
             *between,
             *_skips(path, settings, too_large),
             *fit.notes,
@@ -78,14 +79,25 @@ def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResul
     return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
 
 
-def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
-    """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
+def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
+    """A result with what its analysis takes for granted and short names; None where the file is no model.
+
+    `model` is the analysis of what the file holds, where it is at hand.
+    """
     from onnxlint_cmsis.analysis import ModelAnalysis
 
     try:
-        return _notes((model or ModelAnalysis(path, settings.analysis)).lowered, settings)
+        return _introduced(result, settings, model or ModelAnalysis(result.path, settings.analysis))
     except ModelError:
         return None
+
+
+def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) -> FileResult:
+    from onnxlint_cmsis.coverage.naming import naming
+
+    lowered = model.lowered
+    called = naming(model.graph, [record.node for record in lowered.records], result)
+    return result._replace(notes=_notes(lowered, settings), names=called.names, places=called.places)
 
 
 def _result(

@@ -74,7 +74,7 @@ def merged(found: list[Finding]) -> list[Finding]:
     """Findings that differ in nothing but the target and its sources become one."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in found:
-        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_one(group) for group in groups.values()]
     return sorted(joined, key=lambda finding: (finding.location.offset, finding.code))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.graph.window_attributes import rounded_up
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Pair, Size
 
 

@@ -8,10 +8,11 @@ Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.lower.layer import product
 from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import MOVING, Elements
 from onnxlint_cmsis.operators.registry import operator_of
 

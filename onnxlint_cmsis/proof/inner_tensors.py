@@ -7,8 +7,9 @@ lost; the sums before it do not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.compare import Spread
 from onnxlint_cmsis.proof.element_map import ElementMap, aligned
 from onnxlint_cmsis.proof.proven_model import Array, ProvenModel, RunLevel

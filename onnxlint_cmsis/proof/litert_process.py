@@ -12,7 +12,9 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class LoadedTensor(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.element_map import ElementMap
 from onnxlint_cmsis.proof.feeds import Feed
 from onnxlint_cmsis.proof.inner_tensors import InnerTensors

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.compare import OutputComparison
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
 from onnxlint_cmsis.proof.inputs import Input

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import counted, shortened
+from onnxlint_cmsis.reporters.plain import counted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_result import FileResult
@@ -87,7 +87,8 @@ def _part(macs: int, every: int) -> str:
 
 def _named(share: LayerShare) -> str:
     more = f" and {share.layers - SHOWN} more" if share.layers > SHOWN else ""
-    return f"{', '.join(shortened(name) for name in share.nodes[:SHOWN])}{more}"
+    names = ", ".join(f"'{name}'" for name in share.nodes[:SHOWN])
+    return f"{names}{more}"
 
 
 def _cpu(target: TargetSummary) -> str:

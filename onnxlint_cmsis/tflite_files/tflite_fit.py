@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 from onnxlint_cmsis.memory.needs import fit_note
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.tflite_files.device_need import flash_need, ram_need
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         for level, cause, text in _said(bias):
             wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
             where = node_location(graph.path, record.node)
-            yield Statement(f"{described(record.node)}: {text} {wanted}", where, level=level, cause=cause)
+            yield Statement(f"{described(record.node)}: {text}", where, level=level, cause=cause, remedy=wanted)
 
 
 def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:

@@ -79,11 +79,12 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
     text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
     return Statement(
-        f"{text} {_remedy(graph, island)}",
+        text,
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
+        remedy=_remedy(graph, island),
     )
 
 

@@ -54,7 +54,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for record in (record for record, parts in unsigned.items() if parts):
         text = f"{described(record.node)}: its {' and '.join(unsigned[record])} are uint8; CMSIS-NN takes int8."
         exact = "Taking 128 off their integers and zero-points is exact."
-        yield Statement(f"{text} {exact} {remedy}", node_location(graph.path, record.node), cause="uint8")
+        yield Statement(text, node_location(graph.path, record.node), cause="uint8", remedy=f"{exact} {remedy}")
 
 
 def _parts(record: LoweredLayer) -> list[str]:

@@ -48,5 +48,5 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each pair."""
     graph = subject.model.graph
     for before, node in useless_pairs(graph):
-        text = f"{described(node)} gives back the integers that {described(before)} reads: both can go."
-        yield Statement(text, node_location(graph.path, node), cause="pair")
+        text = f"{described(node)} gives back the integers that {described(before)} reads."
+        yield Statement(text, node_location(graph.path, node), cause="pair", remedy="Both can go.")

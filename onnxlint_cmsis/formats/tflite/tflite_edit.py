@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import flat_blobs, new_objects
@@ -19,6 +18,7 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 OUTSIDE = 1
 """Offset of bytes up to which they are in the flatbuffer; larger ones lead behind it, in files beyond 2 GB."""
