@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-<<<<<<< HEAD
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
-=======
 from typing import TYPE_CHECKING
->>>>>>> main
 
 from onnxlint_cmsis.checks.quantizer import option_apart
 from onnxlint_cmsis.checks.subject import ModelSubject, node_location
