@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
-from onnxlint_cmsis.types import Finding, Level, PythonPlace
-=======
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Finding, Level
->>>>>>> main
+from onnxlint_cmsis.types import Finding, Level, PythonPlace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_summary import FileSummary
