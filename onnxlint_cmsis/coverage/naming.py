@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.graph.python_places import python_places
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.short_names import QUOTED, short_names
 
 if TYPE_CHECKING:

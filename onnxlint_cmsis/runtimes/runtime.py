@@ -30,6 +30,8 @@ class Runtime(NamedTuple):
     """Entry points whose kernels are those of an older release in that library, with that release."""
     ran: bool = True
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
+    reads_tflite: bool = True
+    """Whether what it makes of a `.tflite` file was reviewed."""
     brings: bool = True
     """False where the user names another CMSIS-NN release than the one it brings."""
 
@@ -102,9 +104,20 @@ def runtime_of(text: str) -> Runtime:
 
 
 def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
-    """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`."""
+    """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`.
+
+    Raises:
+        ValueError: nobody has reviewed how the revision lays out a `.tflite` file in memory.
+
+    """
     if tflite:
-        return runtime if runtime.name == TFLM else _tflm("")
+        chosen = runtime if runtime.name == TFLM else _tflm("")
+        if not chosen.reads_tflite:
+            raise ValueError(
+                f"{chosen.label} judges no .tflite file: how {chosen.title} lays one out has been reviewed for "
+                "revisions since 2026-05-21"
+            )
+        return chosen
     return DIRECT if runtime.name == AUTO else runtime
 
 
@@ -133,6 +146,7 @@ def _tflm(version: str) -> Runtime:
         cmsis_nn=found.cmsis_nn[:8],
         release=found.release,
         older=found.older,
+        reads_tflite=bool(found.layout),
     )
 
 
