@@ -18,7 +18,8 @@ from support.paths import ROOT
 
 MODEL = """
     <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y) <float[{c}, 4, 3, 3] v = {{1}}, float[4, {c}, 3, 3] w = {{1}}> {{
+    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y)
+    <float[{c}, 4, 3, 3] v = {{1}}, float[4, {c}, 3, 3] w = {{1}}> {{
         a = Conv<pads = [1, 1, 1, 1]>(x, v)
         y = Conv<pads = [1, 1, 1, 1]>(a, w)
     }}
