@@ -77,11 +77,10 @@ def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodePr
 
 def with_outputs(model: ModelProto, names: list[str]) -> bytes:
     """The model, serialized, with tensors of the main graph as further outputs."""
-    copy = type(model)()
-    copy.CopyFrom(model)
-    present = {value.name for value in copy.graph.output}
+    present = {value.name for value in model.graph.output}
+    more = type(model)()
     for name in names:
         if name not in present:
-            copy.graph.output.add(name=name)
-    serialized: bytes = copy.SerializeToString()
+            more.graph.output.add(name=name)
+    serialized: bytes = model.SerializeToString() + more.SerializeToString()  # a second message adds to the first
     return serialized
