@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +75,7 @@ def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodePr
             yield node, others[node.output[0]]
 
 
-def with_outputs(model: ModelProto, names: list[str]) -> bytes:
+def with_outputs(model: ModelProto, names: Sequence[str]) -> bytes:
     """The model, serialized, with tensors of the main graph as further outputs."""
     present = {value.name for value in model.graph.output}
     more = type(model)()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from onnxlint_cmsis.proof.feeds import Feed
+    from onnxlint_cmsis.proof.runner import Runner
 
 TOLERANCE = 1e-3
 """Largest difference of inner float values, as a share of their range: where large numbers cancel, rounding alone takes
@@ -41,13 +42,14 @@ class Inner(NamedTuple):
 class InnerTensors:
     """The tensors of an element map that both models make, in the order in which the first one makes them."""
 
-    def __init__(self, old: ModelProto, new: ModelProto, same: ElementMap, level: Optimization) -> None:
+    def __init__(self, old: Runner, new: ModelProto, same: ElementMap, level: Optimization) -> None:
         """Raises RuntimeRefusalError."""
         made = _made(new)
-        self.names = [name for name in _made(old) if name in same and name in made]
+        self.names = [name for name in _made(old.model) if name in same and name in made]
         self._same, self._sessions = same, []
         if self.names:
-            self._sessions = [RuntimeSession(with_outputs(model, self.names), level) for model in (old, new)]
+            changed = RuntimeSession(with_outputs(new, self.names), level)
+            self._sessions = [old.opened(self.names, level), changed]
 
     def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
         """Compare the tensors of both models. Raises RuntimeRefusalError.

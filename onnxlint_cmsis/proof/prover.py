@@ -129,7 +129,7 @@ class Prover:
             return ""
         changed: ModelProto = type(self._model).FromString(data)
         try:
-            inside = InnerTensors(self._model, changed, same, spot.level).compared(spot.feeds, spot.steps)
+            inside = InnerTensors(runner, changed, same, spot.level).compared(spot.feeds, spot.steps)
             return inside.differs or runner.differing_output(data, spot.level, spot.feeds)
         except RuntimeRefusalError:
             return ""
@@ -140,7 +140,7 @@ class Prover:
         level = Optimization.DEFAULT if quantizes else Optimization.NONE
         spot = Spot(level, tuple(map(runner.feed, INNER)), int(quantizes))
         try:
-            found = InnerTensors(self._model, new, same, level).compared(spot.feeds, spot.steps)
+            found = InnerTensors(runner, new, same, level).compared(spot.feeds, spot.steps)
         except RuntimeRefusalError as error:
             return ProofOutcome(proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}"))
         reason = f"{found.reason} ({level.value})" if found.reason else ""

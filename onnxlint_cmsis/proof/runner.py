@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from onnxlint_cmsis.proof.branches import with_outputs
 from onnxlint_cmsis.proof.compare import OutputComparison, unit_outputs
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
 from onnxlint_cmsis.proof.inputs import Input, model_inputs
@@ -40,15 +41,24 @@ class Runner:
     Raises UnfedError for inputs that cannot be made, RuntimeRefusalError for a model that runs with none.
     """
 
-    def __init__(
-        self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Optimization = Optimization.DEFAULT
+    def __init__(  # noqa: PLR0913
+        self,
+        model: ModelProto,
+        data: bytes,
+        seed: int,
+        shapes: InputShapes,
+        level: Optimization = Optimization.DEFAULT,
+        *,
+        tried: Collection[int] = range(PROBE),
     ) -> None:
+        """`tried` are the numbers of the inputs that it has to run with."""
         self.model, self.data, self.level = model, data, level
-        self._seed = seed
+        self._seed, self._tried = seed, tried
         self._inputs: list[Input] = model_inputs(model, shapes)
         self._sessions = {level: RuntimeSession(data, level)}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._room = KEPT_BYTES
+        self._opened: tuple[tuple[Optimization, Sequence[str]], RuntimeSession] | None = None
         self._settings = self._that_run()
 
     def session(self, level: Optimization) -> RuntimeSession:
@@ -56,6 +66,17 @@ class Runner:
         if level not in self._sessions:
             self._sessions[level] = RuntimeSession(self.data, level)
         return self._sessions[level]
+
+    def opened(self, names: Sequence[str], level: Optimization) -> RuntimeSession:
+        """The model with tensors inside as further outputs; the last one is kept. Raises RuntimeRefusalError."""
+        if self._opened is None or self._opened[0] != (level, names):
+            self._opened = (level, names), RuntimeSession(with_outputs(self.model, names), level)
+        return self._opened[1]
+
+    def values(self, number: int) -> dict[str, Any]:
+        """Outputs by name on the `number`-th input with the first setting. Raises RuntimeRefusalError."""
+        names = [name for name, _ in self.session(self.level).outputs]
+        return dict(zip(names, self._outputs(self.level, number, self._settings[0]), strict=True))
 
     def feed(self, number: int, setting: Setting | None = None) -> Feed:
         """The `number`-th input, with the first setting unless another is given."""
@@ -131,7 +152,7 @@ class Runner:
             if found and setting.wide != found[0].wide:
                 continue
             try:
-                for number in range(PROBE):
+                for number in self._tried:
                     self._outputs(self.level, number, setting)
             except RuntimeRefusalError as error:
                 refusals.append(error)

@@ -61,8 +61,11 @@ def observe(
         parsed = ModelProto.FromString(inlined(model, beside))
         made = {name for node in parsed.graph.node for name in node.output if name}
         chosen = [name for name in dict.fromkeys(names) if name in made]
-        runner = Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, Optimization.NONE)
-        values = runner.session(Optimization.NONE).run(runner.feed(RANDOM), chosen) if chosen else []
+        if not chosen:
+            return {}
+        opened = with_outputs(parsed, chosen)
+        runner = Runner(parsed, opened, seed, input_shapes or {}, Optimization.NONE, tried=(RANDOM,))
+        values = runner.values(RANDOM)
     except (UnfedError, RuntimeRefusalError, NotAppliedError):
         return {}
-    return dict(zip(chosen, values, strict=True))
+    return {name: values[name] for name in chosen}
