@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from google.protobuf.message import Message
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
 
@@ -41,23 +44,26 @@ def _inferred(model: bytes) -> list[bytes] | str:
 
 def _frame(model: ModelProto) -> bytes:
     """The model without its nodes and constants."""
-    frame = type(model)()
-    frame.CopyFrom(model)
-    graph = frame.graph
-    kept = [_copy(value) for value in _interface(model.graph)]
-    for field in ("node", "initializer", "sparse_initializer", "value_info", "input"):
-        graph.ClearField(field)
-    graph.input.extend(kept)
-    framed: bytes = frame.SerializeToString(deterministic=True)
-    return framed
+    frame, graph = type(model)(), type(model.graph)()
+    _take(frame, model, without=("graph",))
+    _take(graph, model.graph, without=("node", "initializer", "sparse_initializer", "value_info", "input"))
+    graph.input.extend(_interface(model.graph))
+    return b"".join(one.SerializeToString(deterministic=True) for one in (frame, graph))
+
+
+def _take(new: Message, old: Message, without: Collection[str]) -> None:
+    """Copy all fields of a message but some, whose bytes may be many."""
+    for field, value in old.ListFields():
+        if field.name in without:
+            continue
+        if hasattr(value, "extend"):
+            getattr(new, field.name).extend(value)
+        elif hasattr(value, "CopyFrom"):
+            getattr(new, field.name).CopyFrom(value)
+        else:
+            setattr(new, field.name, value)
 
 
 def _interface(graph: GraphProto) -> list[ValueInfoProto]:
     constants = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in constants]
-
-
-def _copy(value: ValueInfoProto) -> ValueInfoProto:
-    copied = type(value)()
-    copied.CopyFrom(value)
-    return copied
