@@ -32,11 +32,11 @@ class Run(NamedTuple):
 
 
 def measure(command: list[str], tree: str = "") -> Run:
-    """Run a command, with the packages of another tree where one is given; its child processes count."""
+    """Run a command, from inside another tree where one is given; its child processes count."""
     environment = {**os.environ, "PYTHONPATH": tree} if tree else None
     started = time.perf_counter()
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment) as process:
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment, cwd=tree or None) as process:
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
     return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
