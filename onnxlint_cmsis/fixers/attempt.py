@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.model_cost import cost_of, promised
@@ -12,6 +11,7 @@ from onnxlint_cmsis.fixers.pad_inputs import unlocked
 from onnxlint_cmsis.fixers.rewriting import Rewritten, RewrittenLayer, rewritten
 from onnxlint_cmsis.fixers.settle import MAX_ROUNDS, ClassesError, settled, surveyed
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.proof.element_map import element_map
 from onnxlint_cmsis.proof.prover import Prover, Spot

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from google.protobuf.message import Message
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
 
-def static_reason(old: bytes, new: bytes) -> str:
-    """Why the new model may not replace the old one; empty where it may."""
-    from onnx import ModelProto
-
+def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str:
+    """Why the new model may not replace the old one; empty where it may. `parsed` gives both as protobufs."""
     rejected = checker_problem(new)
     if rejected is not None and checker_problem(old) is None:
         return rejected.message
     inferred = _inferred(old), _inferred(new)
     if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
         return f"shape inference: {inferred[1]}"
-    models = ModelProto.FromString(old), ModelProto.FromString(new)
-    if _frame(models[0]) != _frame(models[1]):
+    frames = [_frame(model) for model in parsed()]
+    if frames[0] != frames[1]:
         return "inputs, outputs, operator sets or other properties of the model differ"
     if not any(isinstance(one, str) for one in inferred) and inferred[0] != inferred[1]:
         return "shape inference finds other outputs"

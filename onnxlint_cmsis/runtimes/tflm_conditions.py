@@ -6,7 +6,7 @@ Read at 90b983c2, most of it also run with firmware. K is tensorflow/lite/micro/
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.runtimes.condition_rows import ConditionRow, always, caused
+from onnxlint_cmsis.runtimes.condition_rows import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
@@ -51,49 +51,59 @@ def _missing(facts: LayerFacts) -> bool:
 
 ROWS = (
     ConditionRow(
-        "runtime-hybrid", REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), caused(Cause.DYNAMIC_QUANTIZATION),
+        "runtime-hybrid", REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), always,
         "its activations get their scale at run time, of which converters make hybrid layers",
         f"{C}conv.cc:75-81, fully_connected.cc", sure=False,
+        causes=(Cause.DYNAMIC_QUANTIZATION,),
     ),
     ConditionRow(
-        "runtime-float", REFERENCE, KERNELS, caused(Cause.FLOAT, Cause.FLOAT_RESULT),
+        "runtime-float", REFERENCE, KERNELS, always,
         "it computes in float", C, level=Level.NOTE,
+        causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
     ),
     ConditionRow(
-        "runtime-wrong", WRONG, CONVOLUTIONS, lambda facts: facts.weight_zero_point,
-        "the kernel neither checks nor uses the zero-point of the weights", f"{C}conv.cc:143-144",
+        "runtime-wrong", WRONG, (*CONVOLUTIONS, "TRANSPOSE_CONV"), always,
+        "the kernel neither checks nor uses the zero-point of the weights",
+        f"{C}conv.cc:143-144, transpose_conv.cc:288-320",
+        causes=(Cause.WEIGHT_ZERO_POINT,),
     ),
     ConditionRow(
         "runtime-stops", HALTS, DENSE, lambda facts: facts.weight_zero_point,
-        "a check asks for weights with zero-point 0 in Prepare; a release build (NDEBUG) goes on, and ignores the "
-        "zero-point where the output has more than two dimensions", f"{K}fully_connected_common.cc:148",
+        "a check asks for weights with zero-point 0, as symmetric quantization gives them; a release build (NDEBUG) "
+        "goes on, and ignores the zero-point where the output has more than two dimensions",
+        f"{K}fully_connected_common.cc:148",
     ),
     ConditionRow(
-        "runtime-stops", REFUSED, ZERO_POINT_S16, caused(Cause.ZERO_POINT_S16),
+        "runtime-stops", REFUSED, ZERO_POINT_S16, always,
         "int16 activations have a zero-point other than 0",
         f"{C}conv.cc:158-159, fully_connected.cc:124-125, add.cc:314",
+        causes=(Cause.ZERO_POINT_S16,),
     ),
     ConditionRow(
         "runtime-per-channel-dense", REFUSED, DENSE, _per_channel_dense,
         "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
-        f"{C}fully_connected.cc:116-119",
+        f"{C}fully_connected.cc:116-119", causes=(Cause.WEIGHT_SCALES,),
     ),
     ConditionRow(
-        "runtime-stops", REFUSED, POOLS, caused(Cause.UNEQUAL_SCALES),
+        "runtime-stops", REFUSED, POOLS, always,
         "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76",
+        causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
         "runtime-stops", REFUSED, ("CONCATENATION",),
-        lambda facts: facts.cause is Cause.UNEQUAL_SCALES and facts.type == "s8",
+        lambda facts: facts.type == "s8",
         "an input has another scale or zero-point than the output", f"{K}concatenation.cc:180-186",
+        causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
-        "runtime-stops", REFUSED, ("SOFTMAX",), caused(Cause.SOFTMAX_SCALE),
+        "runtime-stops", REFUSED, ("SOFTMAX",), always,
         "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0)", f"{K}softmax_common.cc:91-104",
+        causes=(Cause.SOFTMAX_SCALE,),
     ),
     ConditionRow(
-        "runtime-wrong", WRONG, EXTREMES, caused(Cause.UNEQUAL_SCALES),
+        "runtime-wrong", WRONG, EXTREMES, always,
         "the kernel compares stored values, and scales or zero-points differ", f"{C}maximum_minimum.cc",
+        causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
         "runtime-rank", REFUSED, ("TRANSPOSE", "PAD"), lambda facts: facts.rank > 5,
@@ -149,13 +159,18 @@ ROWS = (
     ),
     ConditionRow(
         "runtime-mean", REFERENCE, ("MEAN",), always,
-        "converters write it as MEAN, which has no CMSIS-NN kernel; as AvgPool2d with the plane as window it has one",
+        "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
+        "give its input and output one scale",
         f"{K}reduce.cc", sure=False,
     ),
     ConditionRow(
         "runtime-operator", REFUSED, (), _missing,
         "it has no operator {op}, which converters may make of it",
         "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-float", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.report_json import operator_json
-from onnxlint_cmsis.tflite_files.builds import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -24,7 +24,7 @@ def operator_rows(path: str, settings: Settings, data: bytes | None = None) -> l
     model = read_tflite(path, data)
     found = []
     for target in settings.targets:
-        rows = interpret(model, build_for(settings.runtime, target)).operators
+        rows = interpret(model, build_for(settings.runtime, target, settings.cmsis_nn_build)).operators
         found += [_row(model, row, target) for row in rows]
     return sorted(found, key=lambda row: (row["subgraph"], row["index"]))
 

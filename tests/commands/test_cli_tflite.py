@@ -178,15 +178,55 @@ def test_memory_says_why_there_is_none(run, tmp_path):
     code, out, _ = run("memory", "--target", "cortex-m4", "a.tflite")
     assert code == 1
     assert "no arena: its tensors are not allocated: Failed to get registration from op code POW" in out
-    code, _, err = run("memory", "a.onnx")
-    assert (code, err) == (2, "onnxlint-cmsis: error: a.onnx: memory is worked out for .tflite files\n")
     code, _, err = run("memory", "--runtime", "tvm", "a.tflite")
-    assert (code, err) == (2, "onnxlint-cmsis: error: --runtime: memory is worked out for tflm, not for tvm\n")
+    says = "--runtime: memory of .tflite files is worked out for tflm, not for tvm"
+    assert (code, err) == (2, f"onnxlint-cmsis: error: {says}\n")
+
+
+def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path):
+    (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    code, out, _ = run("memory", "--target", "cortex-m4", "--output-format", "json", "a.onnx")
+    (target,) = json.loads(out)["targets"]
+    head = 656 + 208  # 8 * 9 * 9 and 4 * 7 * 7 bytes, each up to a multiple of 16
+    assert (code, target["basis"]) == (0, "the plan of the firmware check")
+    assert [target[key] for key in ("arena_used", "head", "tail", "arena_needed")] == [head, head, 0, head]
+    assert target["alive"] == [656, head]
+    assert target["scratch"] == [{"subgraph": 0, "op": 0, "bytes": 288}]
+    assert {(row["bytes"], row["first"], row["last"]) for row in target["plan"]} == {(648, 0, 1), (196, 1, 1)}
+    text = run("memory", "--runtime", "tflm", "--output-format", "json", "a.onnx")[1]
+    assert {each["basis"] for each in json.loads(text)["targets"]} == {"lower bound"}
+
+
+def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    for build, functions in (("SPEED", ["arm_convolve_wrapper_s8"]), ("NONE", [])):
+        options = ("--target", "m4", "--cmsis-nn-build", build, "--output-format", "json", "a.tflite")
+        assert json.loads(run("layers", *options)[1])["layers"][0]["functions"] == functions
+        assert json.loads(run("memory", *options)[1])["cmsis_nn_build"] == build
+    out = run("--cmsis-nn-build", "NONE", "a.tflite")[1]
+    assert "reference kernels alone" in out
+    assert "CNN4" not in out
+
+
+def test_a_file_that_does_not_fit(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    options = ("--target", "m4", "--select", "CNN6", "--output-format", "json", "a.tflite")
+    assert not json.loads(run("--ram", "64K", "--flash", "64K", *options)[1])["findings"]
+    assert not json.loads(run(*options)[1])["findings"]
+    found = json.loads(run("--ram", "cortex-m4=512", "--flash", "256", *options)[1])["findings"]
+    assert [(each["code"], each["level"]) for each in found] == [("CNN601", "error"), ("CNN602", "error")]
+    memory = run("memory", "--target", "m4", "--output-format", "json", "a.tflite")[1]
+    needed = json.loads(memory)["targets"][0]["arena_needed"]
+    assert found[0]["properties"]["needed"] == needed
+    assert found[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
 
 
 def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
-    names = ("formats.tflite", "tflite_files", "runtimes.tflm", "runtimes.judge", "runtimes.tflm_conditions")
+    names = (
+        *("formats.tflite", "tflite_files", "tflite_analysis", "operators.tflite_registry", "lower.tflite_work"),
+        *("runtimes.tflm", "runtimes.judge", "runtimes.tflm_conditions"),
+    )
     unwanted = tuple(f"onnxlint_cmsis.{name}" for name in names)
     code = (
         "import sys; from onnxlint_cmsis.cli import main; main(sys.argv[1:]); "

@@ -10,12 +10,14 @@ import pytest
 from onnx import helper
 
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
+from onnxlint_cmsis.types import Finding, Level
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
 
@@ -111,6 +113,7 @@ def lstm() -> onnx.ModelProto:
 FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "hybrid", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
+    ("tflm", "a clamp in float", lambda: convolution(Qdq()).layer("Sqrt").layer("Relu").model(), "float", REFERENCE),
     ("tflm", "a zero-point of weights", case("weights with a zero-point"), "wrong", WRONG),
     ("tflm", "a zero-point of dense weights", case("dense weights with a zero-point"), "stops", HALTS),
     ("tflm", "int16 with a zero-point", case("int16 with a zero-point"), "stops", REFUSED),
@@ -249,3 +252,41 @@ def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
 
 def test_dense_layers_of_rank_two_are_left_alone():
     assert not any(layer.row for layer in judged(dense().model(), "tflm"))
+
+
+def told(model: onnx.ModelProto, runtime: str, *silent: str) -> list[Finding]:
+    """Findings above notes, but for those of rules that do not run."""
+    analysis = analysed(model, runtime_of(runtime))
+    found = model_findings(analysis, analysis.lowered, lambda code: code not in silent)
+    return [each for each in found if each.level > Level.NOTE and each.code not in silent]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_cause_is_told_once_whoever_calls_the_function(name):
+    found = told(CASES[name]().model(), "tflm")
+    codes = {(each.location.node, each.code[:4]) for each in found}
+    assert not [node for node, family in codes if family == "CNN4" and (node, "CNN5") in codes]
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "runtime", "says"),
+    [
+        ("softmax of another scale", "CNN509", "CNN401", "TensorFlow Lite Micro refuses it."),
+        ("concat of unequal scales", "CNN510", "CNN401", "TensorFlow Lite Micro refuses it."),
+        ("int16 with a zero-point", "CNN505", "CNN401", "TensorFlow Lite Micro refuses it."),
+        ("int16 dense of several scales", "CNN502", "CNN410", "TensorFlow Lite Micro refuses it."),
+        ("weights with a zero-point", "CNN501", "CNN402", "TensorFlow Lite Micro gives wrong values"),
+    ],
+)
+def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, says):
+    (found,) = told(CASES[name]().model(), "tflm")
+    assert (found.code, found.level) == (cause, Level.ERROR)
+    assert says in found.text
+    assert str(found.properties["runtime"]).startswith("TensorFlow Lite Micro: ")
+    (instead,) = told(CASES[name]().model(), "tflm", cause)
+    assert (instead.code, instead.level) == (runtime, Level.ERROR)
+
+
+def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
+    found = told(CASES["average pool of unequal scales"]().model(), "tflm")
+    assert [each.code for each in found] == ["CNN405"]

@@ -1,0 +1,37 @@
+"""Names in text for people: short forms in place of whole paths, and the Python line a layer was exported from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.plain import shortened
+from onnxlint_cmsis.results.short_names import QUOTED
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.types import Finding
+
+
+def with_short_names(text: str, file: FileResult, run: Run) -> str:
+    """The text with names in quotes in their short forms."""
+    if run.full_names:
+        return text
+    return QUOTED.sub(lambda found: f"'{_short(found[1], file)}'", text)
+
+
+def called(name: str, file: FileResult, run: Run) -> str:
+    """A name as text shows it."""
+    return name if run.full_names else _short(name, file)
+
+
+def _short(name: str, file: FileResult) -> str:
+    return file.names.get(name) or shortened(name)
+
+
+def said(finding: Finding, file: FileResult, run: Run) -> str:
+    """What is the matter, with short names and the Python line of the layer it begins with."""
+    text = with_short_names(finding.message, file, run)
+    place = file.places.get(finding.location.node)
+    name = f"'{called(finding.location.node, file, run)}'"
+    return text.replace(name, f"{name} ({place.text})", 1) if place and place.text else text
