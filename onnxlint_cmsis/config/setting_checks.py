@@ -24,7 +24,7 @@ def _is_not(value: object, words: str) -> ValueError:
     return ValueError(f"{value!r} is not {words}")
 
 
-def text(key: Key, value: object) -> str:
+def text(_key: Key, value: object) -> str:
     """A text."""
     if not isinstance(value, str):
         raise NotOfKindError(value)
@@ -38,7 +38,7 @@ def choice(key: Key, value: object) -> str:
     return value
 
 
-def texts(key: Key, value: object) -> tuple[str, ...]:
+def texts(_key: Key, value: object) -> tuple[str, ...]:
     """A list of texts."""
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
         raise NotOfKindError(value)
@@ -58,7 +58,7 @@ def codes(key: Key, value: object) -> tuple[str, ...]:
     return tuple(resolve(text) for text in texts(key, value))
 
 
-def _table(key: Key, value: object) -> dict[str, object]:
+def _table(_key: Key, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise NotOfKindError(value)
     return value
@@ -114,28 +114,28 @@ def _entry_text(text: object) -> str:
     return text
 
 
-def flag(key: Key, value: object) -> bool:
+def flag(_key: Key, value: object) -> bool:
     """True or false."""
     if not isinstance(value, bool):
         raise NotOfKindError(value)
     return value
 
 
-def multiple(key: Key, value: object) -> int:
+def multiple(_key: Key, value: object) -> int:
     """A multiple to pad to."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_MULTIPLE:
         raise NotOfKindError(value)
     return value
 
 
-def percent(key: Key, value: object) -> float:
+def percent(_key: Key, value: object) -> float:
     """A share from 0 to 100."""
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
         raise NotOfKindError(value)
     return float(value)
 
 
-def bound(key: Key, value: object) -> int | None:
+def bound(_key: Key, value: object) -> int | None:
     """A bound, None for no limit."""
     if value == UNLIMITED:
         return None
