@@ -112,7 +112,12 @@ class Compiler:
 
     def _target(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
         """Where the object of a source goes: all that it depends on is in its name."""
-        said = version_of(self.row).encode(), repr((*self.flags, *more)).encode(), self._headers, source.read_bytes()
+        said = (
+            version_of(self.row).encode(),
+            repr((*self.row.flags, *self.flags, *more)).encode(),
+            self._headers,
+            source.read_bytes(),
+        )
         return folder / f"{source.stem}-{hashlib.sha256(bytes(0).join(said)).hexdigest()[:24]}.o"
 
     def _make(self, source: Path, more: tuple[str, ...], target: Path) -> None:

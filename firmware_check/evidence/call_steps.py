@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from firmware_check.evidence.exact_arithmetic import Operands, computed
+from firmware_check.evidence.exact_arithmetic import CallNumbers, computed
 from firmware_check.numbers import packed, quantize_multiplier
 from firmware_check.program import Array, Quantization, Step, Value
 from firmware_check.reading.forms import FORMS
@@ -66,7 +66,7 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
     if stem == "fully_connected" and not call.per_channel:
         reals = np.full_like(reals, reals[0])
     multipliers = tuple(quantize_multiplier(float(real)) for real in reals)
-    operands = Operands(source, weights, None if pooling else bias, multipliers, *zeros, bits)
+    operands = CallNumbers(source, weights, None if pooling else bias, multipliers, *zeros, bits)
     arrays = () if pooling else _arrays(operands, kind, bits)
     values = _value("x", 0, call.input_dims, bits, zeros[0]), _value("y", 1, call.output_dims, bits, zeros[1])
     numbers: dict[str, object] = {
@@ -105,7 +105,7 @@ def _weights(call: KernelCall, generator: np.random.Generator, largest: int) -> 
     return generator.integers(-largest, largest + 1, shape)
 
 
-def _arrays(operands: Operands, kind: str, bits: int) -> tuple[Array, ...]:
+def _arrays(operands: CallNumbers, kind: str, bits: int) -> tuple[Array, ...]:
     stored = packed(operands.weights.reshape(-1)) if kind == "s4" else operands.weights.reshape(-1)
     return (
         Array("weights", "int8_t", np.append(stored, np.full(_BEHIND, 77))),

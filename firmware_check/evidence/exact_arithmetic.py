@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import KernelCall
 
 
-class Operands(NamedTuple):
+class CallNumbers(NamedTuple):
     """The numbers of one call."""
 
     source: Elements
@@ -32,7 +32,7 @@ class Operands(NamedTuple):
     """Of the activations."""
 
 
-def computed(call: KernelCall, operands: Operands) -> Elements:
+def computed(call: KernelCall, operands: CallNumbers) -> Elements:
     """The output of a call, NHWC."""
     stem = call.entry.rpartition("_")[0]
     if stem in ("avgpool", "max_pool"):
@@ -48,7 +48,7 @@ def computed(call: KernelCall, operands: Operands) -> Elements:
     return _rescaled(sums, operands)
 
 
-def _shifted(operands: Operands) -> Elements:
+def _shifted(operands: CallNumbers) -> Elements:
     return operands.source.astype(np.int64) - operands.input_zero
 
 
@@ -67,7 +67,7 @@ def _places(outputs: int | None, stride: int | None, kernel: int | None, dilatio
     return np.arange(outputs or 0)[:, None] * (stride or 1) + np.arange(kernel or 0)[None, :] * (dilation or 1)
 
 
-def _convolved(call: KernelCall, operands: Operands) -> Elements:
+def _convolved(call: KernelCall, operands: CallNumbers) -> Elements:
     windows = _windows(call, _shifted(operands), 0)
     out_c, _, _, depth = operands.weights.shape
     groups = max(1, windows.shape[-1] // max(depth, 1))
@@ -79,12 +79,12 @@ def _convolved(call: KernelCall, operands: Operands) -> Elements:
     return np.concatenate(parts, axis=-1)
 
 
-def _depthwise(call: KernelCall, operands: Operands) -> Elements:
+def _depthwise(call: KernelCall, operands: CallNumbers) -> Elements:
     windows = np.repeat(_windows(call, _shifted(operands), 0), call.ch_mult or 1, axis=-1)
     return np.asarray(np.einsum("nhwklc,klc->nhwc", windows, operands.weights[0].astype(np.int64)))
 
 
-def _transposed(call: KernelCall, operands: Operands) -> Elements:
+def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
     data = _shifted(operands)
     out_c, kernel_h, kernel_w, _ = operands.weights.shape
     step_h, step_w = call.stride.h or 1, call.stride.w or 1
@@ -101,12 +101,12 @@ def _transposed(call: KernelCall, operands: Operands) -> Elements:
     return whole[:, top : top + (shape.h or 0), left : left + (shape.w or 0)]
 
 
-def _dense(call: KernelCall, operands: Operands) -> Elements:
+def _dense(call: KernelCall, operands: CallNumbers) -> Elements:
     rows = _shifted(operands).reshape(call.output_dims.n or 1, -1)
     return np.asarray(rows @ operands.weights.astype(np.int64).T).reshape(call.output_dims.n or 1, 1, 1, -1)
 
 
-def _pooled(call: KernelCall, operands: Operands, largest: bool) -> Elements:
+def _pooled(call: KernelCall, operands: CallNumbers, largest: bool) -> Elements:
     low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
     if largest:
         return np.asarray(np.clip(_windows(call, operands.source.astype(np.int64), low).max(axis=(3, 4)), low, high))
@@ -117,7 +117,7 @@ def _pooled(call: KernelCall, operands: Operands, largest: bool) -> Elements:
     return np.asarray(np.clip(np.copysign(np.floor(np.abs(mean) + 0.5), mean), low, high), np.int64)
 
 
-def _rescaled(sums: Elements, operands: Operands) -> Elements:
+def _rescaled(sums: Elements, operands: CallNumbers) -> Elements:
     real = np.array([each.value * 2.0 ** (each.shift - 31) for each in operands.multipliers])
     low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
     return np.asarray(np.clip(np.rint(sums * real) + operands.output_zero, low, high), np.int64)
