@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from firmware_check.check import TargetCheck
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Disagreement, LayerVerdict
 
 WRONG = ("FWC002", "FWC003")

@@ -14,9 +14,9 @@ from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
-    from firmware_check.check import TargetCheck
     from firmware_check.opening import OpenedModel
     from firmware_check.reference import Arrays
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 Made = tuple[str, bool, int]

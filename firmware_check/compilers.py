@@ -43,7 +43,7 @@ GCC = CompilerRow(
     "its combine pass (-fdisable-rtl-combine)",
     costs=True,
 )
-# CMSIS-NN's inline assembly for MVE (arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs and
+# The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs and
 # does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code beside it.
 CLANG = CompilerRow(
     "clang",

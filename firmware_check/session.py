@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.blame import blamed
-from firmware_check.check import TargetCheck, check, inputs_of
+from firmware_check.check import check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.errors import FirmwareError
 from firmware_check.failure import Failure
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from firmware_check.keep import Kept
     from firmware_check.library import Library
     from firmware_check.reference import Arrays
+    from firmware_check.target_check import TargetCheck
 
 
 class CheckSession:

@@ -11,8 +11,9 @@ from firmware_check.errors import FirmwareError, LayerEndedError, TooLargeError
 from firmware_check.evidence.call_steps import call_step
 from firmware_check.execution import execute
 from firmware_check.groups import groups_of
+from firmware_check.judging import damage_of, dispatch_of
 from firmware_check.program import side_by_side
-from firmware_check.verdict import TOLERANCE, compare, damage_of, dispatch_of
+from firmware_check.verdict import TOLERANCE, compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

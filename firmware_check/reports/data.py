@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
     from firmware_check.memory import Memory
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 VERSION = 1

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firmware_check.check import added_up
 from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, said_of, sizes_of
+from firmware_check.target_check import added_up
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
+    from firmware_check.target_check import TargetCheck
 
 
 def check_report(check: TargetCheck) -> str:

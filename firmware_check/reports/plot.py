@@ -10,8 +10,8 @@ from firmware_check.reports.text import distinct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
+    from firmware_check.target_check import TargetCheck
 
 _INCHES_PER_LAYER = 0.32
 _WIDTH = 10

@@ -23,8 +23,8 @@ from onnxlint_cmsis.types import Finding, Level, Location
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
+    from firmware_check.target_check import TargetCheck
 
 HELP = {
     "FWC001": "The firmware ran other kernels, returned another status or asked for other scratch than predicted.",

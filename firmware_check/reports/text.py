@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from firmware_check.check import added_up
+from firmware_check.target_check import added_up
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.reporters.plain import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")

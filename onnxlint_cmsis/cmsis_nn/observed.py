@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
 FILE = Path(__file__).parent / "observations.json"
-"""Results of `python -m firmware_check hazards --record`."""
+"""Recorded results of the firmware check's command `hazards`."""
 CONFIRMED = "confirmed"
 
 
