@@ -43,8 +43,8 @@ GCC = CompilerRow(
     "its combine pass (-fdisable-rtl-combine)",
     costs=True,
 )
-# The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs and
-# does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code beside it.
+# The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs
+# and does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code instead.
 CLANG = CompilerRow(
     "clang",
     ("clang", *(f"clang-{version}" for version in range(22, 13, -1))),
