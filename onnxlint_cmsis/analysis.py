@@ -67,6 +67,8 @@ class ModelAnalysis:
 
     in_file_order = True
     """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
+    beside = "plain code"
+    """What computes what CMSIS-NN does not."""
     repairable = True
     """Whether layers can be rewritten in the file."""
 
@@ -146,6 +148,10 @@ class ModelAnalysis:
 
     def stored_constants(self) -> int | None:
         """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
+        return None
+
+    def runtime_scratch(self, _target: Target, /) -> int | None:
+        """Bytes that the runtime takes at most for the scratch of one operator; None where the file does not tell."""
         return None
 
     def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:

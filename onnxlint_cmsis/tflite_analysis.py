@@ -34,6 +34,7 @@ class TfliteAnalysis(ModelAnalysis):
     """What follows from one `.tflite` file for some targets."""
 
     in_file_order = False
+    beside = "reference code"
     repairable = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
@@ -112,6 +113,10 @@ class TfliteAnalysis(ModelAnalysis):
     def stored_constants(self) -> int:
         """Bytes of the constants, which stay in flash."""
         return stored_bytes(self.file)
+
+    def runtime_scratch(self, target: Target) -> int:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena."""
+        return max((sum(row.scratch) for row in self.report(target).operators), default=0)
 
     def runtime_arena(self, target: Target) -> RuntimeArena | None:
         """The arena of a build with checks; None where there is none."""

@@ -242,3 +242,13 @@ def test_the_hook_that_lints_takes_both_formats():
     assert re.search(lint["files"], "models/a.tflite")
     assert not re.search(lint["files"], "models/a.tflite.txt")
     assert not re.search(fix["files"], "models/a.tflite")
+
+
+def test_what_is_not_looked_at_is_said(run, tmp_path):
+    model = conv_model()
+    model["subgraphs"] = [*model["subgraphs"], {**model["subgraphs"][0], "name": "train"}]
+    model["signature_defs"] = [*model["signature_defs"], {"signature_key": "train", "subgraph_index": 1}]
+    (tmp_path / "a.tflite").write_bytes(write(model))
+    options = ("--target", "m4", "--select", "CNN005", "--output-format", "json", "a.tflite")
+    (found,) = json.loads(run(*options)[1])["findings"]
+    assert "subgraph 1 'train' is not looked at: only signature 'train' enters it" in found["message"]
