@@ -90,7 +90,7 @@ def twist(described: dict[str, Any], chance: random.Random) -> bytes | None:
 
 
 def outcome(data: bytes, *, linted: bool) -> str:
-    """`read`, `refused`, or the traceback of what should not have happened; linted with every check on, or read alone."""
+    """`read`, `refused`, or the traceback of what should not have happened; `linted` runs every check too."""
     try:
         model = read_tflite("mutated.tflite", data)
         for value in to_graph(model).constants.values():
