@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis, RuntimeArena
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.stored_arrays import reader, stored_bytes
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.runtimes.runtime import runtime_for
+from onnxlint_cmsis.runtimes.runtime_facts import RuntimeArena
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
