@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis import __version__
+from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.discover import STDIN, discover
 from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
-Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
-every layer), memory (arena of a .tflite model), compare (two versions of a model),
-config-schema.
+Commands:
+{commands}
 `onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
 STDIN_NAME = "<stdin>"
 
@@ -63,7 +63,9 @@ def run(argv: list[str]) -> int:
 
 def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
+    parser = CommandParser(
+        "", DESCRIPTION, epilog=EPILOG.format(commands=command_help()), usage="%(prog)s [lint] [options] PATHS"
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     text = "model files, folders to search for .onnx and .tflite files, - for standard input"
