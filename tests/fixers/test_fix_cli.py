@@ -37,7 +37,7 @@ def test_diff_shows_the_plan_touches_nothing_and_exits_with_1(folder):
     assert contents(folder) == before
     shown = text(done)
     assert "gaining.onnx: would be fixed (policy faster)" in shown
-    for part in ("class    3 -> 4 padded, FREE", "made by depthwise", "layer ", "tensor ", "[15,1,3,3] -> [20,1,3,3]",
+    for part in ("class    3 -> 4 padded, FREE", "made by 'depthwise'", "layer ", "tensor ", "[15,1,3,3] -> [20,1,3,3]",
                  "total    cortex-m4, CMSIS-NN 7.0.0, gcc: ", "predicted instructions (not cycles)", "MACs ", "file ",
                  "proof    "):  # fmt: skip
         assert part in shown
