@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.attempt import Attempt
+from onnxlint_cmsis.fixers.rescaling import rescaled
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -48,9 +49,15 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
 
 def _fixed(start: Snapshot) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
-    made, reasons = best(start)
+    scaled = rescaled(start)
+    made, reasons = best(scaled.state)
+    made = made._replace(unrewritten={**scaled.left, **made.unrewritten})
     wished = wishes(made.first)
     left = left_out(made, {**reasons, **made.unpadded}, wished)
+    if scaled.layers:
+        made = made if not made.trouble else made._replace(base=made.start, end=made.start, added={}, rewrites=())
+        made = made._replace(start=start, rewrites=(*scaled.layers, *made.rewrites))
+        return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
     if made.trouble:
         return _unchanged(made, made.trouble, left)
     if made.end is made.start:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,8 @@ from onnxlint_cmsis.proof.levels import levels, quantizes_floats
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError
 from onnxlint_cmsis.proof.runner import Runner
 from onnxlint_cmsis.proof.static_checks import static_reason
-from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
+from onnxlint_cmsis.proof.steps import Watched, changes
+from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.types import InputShapes
 
 if TYPE_CHECKING:
@@ -118,6 +119,16 @@ class Prover:
                 worst = () if found.worst is None else (found.worst,)
                 return ProofOutcome(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
         return ProofOutcome(Proof(True, "", True, differences, tried))
+
+    def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
+        """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
+
+        Raises NotAppliedError, RuntimeRefusalError.
+        """
+        new, runner = inlined(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return runner
+        return static_reason(self._data, new) or changes(runner, new, watched, count)
 
     def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:
         """The first tensor of `same` that differs, else the first output; empty where neither is seen to differ.

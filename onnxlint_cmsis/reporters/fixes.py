@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         TargetTotal,
         TensorChange,
     )
-    from onnxlint_cmsis.results.proof_result import Proof
+    from onnxlint_cmsis.results.proof_result import Proof, ValueChange
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
@@ -75,6 +75,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     yield "stored", _constants(fix)
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    yield from (("changes", _change(one)) for one in fix.changes)
     if fix.proof:
         yield "proof", proof_text(fix.proof)
     yield from (("note", text) for text in fix.notes)
@@ -115,6 +116,11 @@ def _rewrites(fix: FixResult) -> Iterator[str]:
         names = _names(tuple(one.layer for one in rows))
         who = f"{names} {what}" if len(rows) == 1 else f"{names}: each {what}"
         yield f"{who} ({repair}{_price(rows, fix)})"
+
+
+def _change(change: ValueChange) -> str:
+    """`output 'y' by at most 0.91 steps of 0.00390625 (0.00355)`."""
+    return f"{shortened(change.value)} by at most {change.steps:.3g} steps of {change.step:.6g} ({change.largest:.3g})"
 
 
 def _price(rows: list[Rewrite], fix: FixResult) -> str:
