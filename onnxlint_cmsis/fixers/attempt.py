@@ -110,15 +110,17 @@ def _worked_out(start: Snapshot) -> Attempt:
 
 
 def _in_turn(start: Snapshot, base: Rewritten) -> Attempt:
-    """Channel counts of a model decided, then repairs of what is left. Raises UnreadableError."""
+    """Channel counts of a model decided, then repairs of what is left, then Pads. Raises UnreadableError."""
     first = _surveyed(base.state)
     try:
-        sized, added, unpadded = _sized(base.state, first)
-        last = _finished(start, sized)
+        done = _finished(start, _settled(base.state, first))
+        padded, added, unpadded = _padded(base.state, done.state, first)
+        last = _finished(start, padded)
     except _ClassesError as error:
         trouble = f"it cannot be changed: {error}"
         return Attempt(start, base.state, first, start, trouble=trouble, blamed=error.classes)
-    return Attempt(start, base.state, first, last.state, added, unpadded, (*base.layers, *last.layers), last.left)
+    layers = (*base.layers, *done.layers, *last.layers)
+    return Attempt(start, base.state, first, last.state, added, unpadded, layers, last.left)
 
 
 def _finished(start: Snapshot, sized: Snapshot) -> Rewritten:
@@ -145,11 +147,14 @@ def _cost(made: Attempt) -> tuple[int, int, int]:
     return sum(price.hazards for price in prices), len(prices) - len(known), sum(known)
 
 
-def _sized(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
-    """The new model, its added Pads, and the changes that the budget forbade. Raises _ClassesError, UnreadableError."""
+def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
+    """The model with Pads behind inputs for the hazards that nothing exact repairs, what they are, and what stays.
+
+    What stays are changes that the budget forbade. Raises _ClassesError, UnreadableError.
+    """
     added: Reasons = {}
     unpadded: Reasons = {}
-    budget, end = start.request.options.budget, _settled(start, first)
+    budget = start.request.options.budget
     while start.request.options.unsafe and (opened := unlocked(end, unpadded)):
         new = _settled(opened.state, _surveyed(opened.state))
         growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored

@@ -1,8 +1,8 @@
 """Repairs that change outputs by a bounded amount, done before all others and only with --unsafe-fixes.
 
 What they make takes the place of the file's model for all exact fixes, which are proven against it. Their promise is
-one step: no output of the model is seen to change by more, nor does a repair change the result of its own layer by more.
-What was repaired earlier may change a little more when a layer before it is repaired as well; the report has all.
+one step: no output of the model is seen to change by more, nor is the result of a layer by its own repair. Results that
+were repaired earlier may change a little more when a layer before them is repaired as well; the report has all.
 """
 
 from __future__ import annotations

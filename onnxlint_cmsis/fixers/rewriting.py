@@ -71,11 +71,11 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
     """
     done: list[RewrittenLayer] = []
     left: Reasons = {}
-    first, rows = state, [row for row in REPAIRS if row.exact and (row.free or not free)]
+    first, rows = state, [row for row in REPAIRS if _here(row) and (row.free or not free)]
     for _ in range(MAX_ROUNDS):
         before = len(done)
         for row in rows:
-            new = _by(row, state, None if room is None else room - (state.stored - first.stored))
+            new = rewritten_by(row, state, None if room is None else room - (state.stored - first.stored))
             state = new.state
             done += new.layers
             left |= new.left
@@ -84,13 +84,21 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
     return Rewritten(state, tuple(done), {name: why for name, why in left.items() if _still(state, name)})
 
 
+def _here(row: RepairRow) -> bool:
+    """Whether a repair is exact, and proven with all others."""
+    return row.exact and not row.as_written
+
+
 def _still(state: Snapshot, name: ClassName) -> bool:
     """Whether the layer of a repair that was not done still needs one."""
     return any(site.record.node.outputs[0] == name[2] for site in needed(state.analysis))
 
 
-def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
-    """The model rewritten by one repair: all layers at once, less those that it does not help."""
+def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
+    """The model rewritten by one repair: all layers at once, less those that it does not help.
+
+    `room` is as for `rewritten`. Raises UnreadableError.
+    """
     left: Reasons = {}
     sites = []
     for site in asked(row, state):

@@ -120,6 +120,28 @@ class Prover:
                 return ProofOutcome(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
         return ProofOutcome(Proof(True, "", True, differences, tried))
 
+    def written(self, new: bytes, inputs: int = INPUTS) -> Proof:
+        """Compare a model that holds other types, with optimisation off; how far it is apart otherwise is told.
+
+        Raises NotAppliedError.
+        """
+        new, runner = inlined(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return Proof(False, runner, False, (), 0)
+        reason = static_reason(self._data, new)
+        if reason:
+            return Proof(False, reason, True, (), 0)
+        try:
+            found = [runner.compared(new, inputs, level) for level in (Optimization.NONE, Optimization.DEFAULT)]
+        except RuntimeRefusalError as error:
+            return Proof(False, f"ONNX Runtime: {error}", True, (), 0)
+        strict, loose = (each.comparison for each in found)
+        apart = next((one for one in strict.differences() if one.largest), None)
+        if apart is not None:
+            reason = f"output `{apart.output}` differs by {apart.largest:g} ({Optimization.NONE.value})"
+            return Proof(False, reason, True, strict.differences(), strict.runs)
+        return Proof(True, "", True, loose.differences(), loose.runs, written=bool(loose.differs))
+
     def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
         """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
 

@@ -67,8 +67,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield from (("rewrites", line) for line in _rewrites(fix))
     for layer in fix.layers if every else ():
         yield from _layer(layer, fix)
-    for tensor in fix.tensors if every else ():
-        yield "tensor", _tensor(tensor)
+    yield from (("tensor", line) for line in (_tensors(fix.tensors) if every else ()))
     yield from (("repairs", line) for line in _repairs(fix))
     for total in fix.totals:
         yield "total", _total(total)
@@ -160,6 +159,18 @@ def _channels(pair: tuple[int | None, int | None]) -> str:
     return f"{inputs} in, {outputs} out"
 
 
+def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
+    """A line for each constant; many that are new or gone share one."""
+    replaced = [one for one in tensors if None in (one.old_shape, one.new_shape)]
+    together = len(replaced) > SHOWN
+    yield from (_tensor(one) for one in tensors if not together or None not in (one.old_shape, one.new_shape))
+    if together:
+        gone = sum(one.new_shape is None for one in replaced)
+        old, new = (sum(getattr(one, name) for one in replaced) for name in ("old_bytes", "new_bytes"))
+        names = _names(tuple(one.tensor for one in replaced))
+        yield f"{gone} constants go and {len(replaced) - gone} are new, {old:,} -> {new:,} bytes: {names}"
+
+
 def _tensor(tensor: TensorChange) -> str:
     shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
     return f"{shortened(tensor.tensor)}: {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
@@ -194,6 +205,9 @@ def proof_text(proof: Proof) -> str:
         return f"{tried}: every output is bit for bit the same{inside}"
     worst = max(apart, key=lambda one: one.relative)
     worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    if proof.written:
+        same = "with its optimisers off every output is bit for bit the same"
+        return f"{tried}: {same}; its fused kernels for int8 and for uint8 round differently: {worst_text}{inside}"
     return f"{tried}: {worst_text}{inside}"
 
 

@@ -59,3 +59,6 @@ class Proof(NamedTuple):
     """Values inside the model that were compared as well."""
     unreached: tuple[IfBranch, ...] = ()
     """Branches of If that the change reaches into and no input leads into."""
+    written: bool = False
+    """Whether outputs are the same with ONNX Runtime's optimisers off, while it computes otherwise with them on, as it
+    has other kernels for int8 than for uint8."""

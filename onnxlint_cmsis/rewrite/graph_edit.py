@@ -33,9 +33,9 @@ class GraphEdit:
         clean: Callable[[KernelCall], bool],
         records: tuple[LoweredLayer, ...] = (),
     ) -> None:
-        """`graph` is that of `data`, `records` what it lowers to; `clean` tells that a call meets no hazard on a target.
+        """`graph` is that of `data`, and `records` what it lowers to. Raises NotAppliedError.
 
-        Raises NotAppliedError.
+        `clean` tells that a call meets no hazard on a target.
         """
         from onnx import ModelProto
 
@@ -117,11 +117,9 @@ class GraphEdit:
         """Give a node these attributes, and take others away."""
         _set(self.place(node).node, values, dropped)
 
-    def rename_output(self, node: Node, name: str) -> None:
-        """Give what a node makes another name; those who read it are left as they are."""
-        proto = self.place(node).node
-        self._forget({proto.output[0]})
-        proto.output[0] = name
+    def forget(self, tensor: str) -> None:
+        """Take out what the model states of a tensor's type and shape."""
+        self._forget({tensor})
 
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""

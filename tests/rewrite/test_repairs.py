@@ -19,9 +19,10 @@ from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 from onnxlint_cmsis.types import Isa, Target
 from support.fix_command import contents, run, text
-from support.repairable_models import convolution, float_groups, operator_format
+from support.repairable_models import convolution, float_groups, operator_format, pool
 
 Build = Callable[[], onnx.ModelProto]
 
@@ -29,6 +30,10 @@ Build = Callable[[], onnx.ModelProto]
 def targets(release: str) -> tuple[Target, ...]:
     cpus = (("cortex-m0", Isa.SCALAR), ("cortex-m4", Isa.DSP), ("cortex-m55", Isa.MVE))
     return tuple(Target(cpu, isa, release) for cpu, isa in cpus)
+
+
+def transposed(filters: tuple[int, ...], height: int = 6, **more: object) -> onnx.ModelProto:
+    return convolution((1, 4, height, 6), filters, op_type="ConvTranspose", **more)
 
 
 CASES: dict[str, tuple[str, str, Build, str]] = {
@@ -85,6 +90,35 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
         lambda: convolution((1, 4, 6, 6), (4, 4, 3, 3), op_type="ConvTranspose", strides=[2, 2],
                             output_padding=[1, 1]), "7.0.0",
     ),
+    "transposed with padding that the stride does not divide": (
+        "shifted-taps", "tconv-padding-not-in-strides",
+        lambda: transposed((4, 4, 4, 4), strides=[2, 2], pads=[1, 1, 1, 1]), "7.0.0",
+    ),
+    "transposed with rows past the output": (
+        "shifted-taps", "tconv-rows-past-output",
+        lambda: transposed((4, 4, 2, 2), strides=[2, 2], pads=[0, 0, 1, 1]), "7.0.0",
+    ),
+    "transposed with rows past the output in main": (
+        "shifted-taps", "tconv-rows-past-output-main",
+        lambda: transposed((4, 4, 2, 2), strides=[2, 2], pads=[0, 0, 1, 1]), "main",
+    ),
+    "transposed with rows of weights that meet no input": (
+        "shifted-taps", "tconv-padding-above-input",
+        lambda: transposed((4, 4, 9, 3), height=2, strides=[2, 2], pads=[5, 0, 0, 0]), "main",
+    ),
+    "transposed with wide strides": (
+        "shifted-taps", "tconv-scratch-too-small", lambda: transposed((4, 4, 2, 2), strides=[1, 4]), "7.0.0",
+    ),
+    "dilated before dilation": (
+        "spread-taps", "conv-dilation-ignored",
+        lambda: convolution((1, 4, 9, 9), (4, 4, 3, 3), dilations=[2, 2]), "cmsis5-5.8.0",
+    ),
+    "int16 of 522 columns": (
+        "more-columns", "conv-s16-odd-channel-columns",
+        lambda: convolution((1, 58, 6, 6), (3, 58, 3, 3), kind=np.int16, relu=True, pads=[1, 1, 1, 1]), "7.0.0",
+    ),
+    "max pool over a batch": ("split-batch", "max-pool-one-image", lambda: pool("MaxPool"), "5.0.0"),
+    "average pool over a batch": ("split-batch", "avgpool-one-image", lambda: pool("AveragePool"), "4.1.0"),
 }  # fmt: skip
 
 
@@ -196,6 +230,18 @@ def test_fixing_the_file_leaves_no_finding(tmp_path):
 def test_rows_name_hazards_or_rules_that_exist(row):
     assert row.hazards or row.rule in {rule.name for rule in RULES}
     assert row.hazards <= {hazard.id for hazard in all_hazards()}
+
+
+def test_each_hazard_has_a_repair_or_a_reason_why_none_is_exact():
+    repaired = {hazard for row in REPAIRS for hazard in row.hazards}
+    assert not repaired & UNREPAIRED.keys()
+    assert repaired | UNREPAIRED.keys() == {hazard.id for hazard in all_hazards()}
+
+
+def test_each_hazard_with_a_repair_is_shown_with_a_model_or_is_one_of_a_kind():
+    shown = {hazard for _, hazard, _, _ in CASES.values()}
+    alike = {row.name for row in REPAIRS if row.hazards & shown}
+    assert alike == {row.name for row in REPAIRS if row.hazards}
 
 
 def parsed(text: str) -> onnx.ModelProto:

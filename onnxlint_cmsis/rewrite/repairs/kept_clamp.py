@@ -14,8 +14,9 @@ from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.epilogue import CLAMPING
 from onnxlint_cmsis.lower.shared_scales import real_range
 from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
-from onnxlint_cmsis.operators.curve_operators import CLIP
+from onnxlint_cmsis.operators.curve_operators import CLIP, RELU
 from onnxlint_cmsis.operators.quantization_operators import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -105,7 +106,7 @@ def _clamped(graph: Graph, record: LoweredLayer) -> tuple[float, float]:
     """Bounds that the clamps of a layer give already."""
     low, high = -INFINITE, INFINITE
     for node in record.epilogue.clamps if record.epilogue else ():
-        if node.is_op("Relu"):
+        if operator_of(node) is RELU:
             low = max(low, 0.0)
             continue
         numbers = [weights_behind(graph, name) if name else None for name in node.inputs[1:3]]

@@ -36,6 +36,8 @@ class RepairRow(NamedTuple):
     """Whether it is for the whole model, so that any finding of the rule asks for it."""
     causes: frozenset[str] = frozenset()
     """Causes of plain code that it answers, with `rule`."""
+    as_written: bool = False
+    """Whether it changes types, so that it is proven with ONNX Runtime's optimisers off (see fixers/retyping.py)."""
     exact: bool = True
     """Whether the results stay the same; if not, it is done with --unsafe-fixes alone."""
 

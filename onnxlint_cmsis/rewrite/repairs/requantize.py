@@ -10,6 +10,7 @@ from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import operands, parameters_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization, keeps_scale, of_integers
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
+from onnxlint_cmsis.operators.curve_operators import RELU
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.rewrite.repairs.integer_carriers import IntegerCarriers
@@ -24,7 +25,7 @@ QUANTIZED_AT = (1, 2)
 """Inputs of QuantizeLinear and DequantizeLinear with scale and zero-point."""
 
 
-class Parameters(NamedTuple):
+class StoredParameters(NamedTuple):
     """Stored constants of a quantization."""
 
     scale: str
@@ -62,15 +63,15 @@ class Requantizing:
         every = dict.fromkeys(name for tensor in tensors for name in self.carriers.alike(tensor))
         return tuple(name for name in every if name in self._edit.graph.outputs)
 
-    def _stored(self, tensor: str, wanted: AffineQuantization) -> Parameters:
+    def _stored(self, tensor: str, wanted: AffineQuantization) -> StoredParameters:
         scale = np.array(wanted.scale, "<f4").view("<u4").reshape(())
         zero = np.array((wanted.zero_points or (0,))[0] & (1 << wanted.bits) - 1, f"<u{max(wanted.bits // 8, 1)}")
-        return Parameters(
+        return StoredParameters(
             self._edit.add_constant(f"{tensor}_new_scale", "float32", scale),
             self._edit.add_constant(f"{tensor}_new_zero_point", wanted.elem_type, zero),
         )
 
-    def _change(self, tensor: str, old: AffineQuantization, wanted: AffineQuantization, made: Parameters) -> None:
+    def _change(self, tensor: str, old: AffineQuantization, wanted: AffineQuantization, made: StoredParameters) -> None:
         """Change what makes and reads a tensor. Raises NotAppliedError."""
         graph = self._edit.graph
         if tensor in graph.inputs:
@@ -86,7 +87,7 @@ class Requantizing:
                 self._set(reader, position, tensor, old, made)
         keep_clamp(self._edit, tensor, old, wanted, made)
 
-    def _set(self, node: Node, value: int, tensor: str, old: AffineQuantization, made: Parameters) -> None:
+    def _set(self, node: Node, value: int, tensor: str, old: AffineQuantization, made: StoredParameters) -> None:
         """Give one value of a node its new parameters; -1 is the node's result. Raises NotAppliedError."""
         carried = parameters_of(node, value)
         ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
@@ -96,10 +97,10 @@ class Requantizing:
             self._edit.connect(node, zero_point, made.zero_point)
         elif operator_of(node).elements is Elements.PADDED:
             self._pad(node, old, made)
-        elif not keeps_scale(node):
+        elif not keeps_scale(node) or operator_of(node) is RELU:
             raise NotAppliedError(f"{node.label} reads or makes the integers of `{tensor}` as they are")
 
-    def _pad(self, node: Node, old: AffineQuantization, made: Parameters) -> None:
+    def _pad(self, node: Node, old: AffineQuantization, made: StoredParameters) -> None:
         """Pad with the new zero-point what was padded with the old one. Raises NotAppliedError."""
         graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
         constant = graph.constants.get(given)
@@ -107,4 +108,3 @@ class Requantizing:
         if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
             raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")
         self._edit.connect(node, 2, made.zero_point)
-

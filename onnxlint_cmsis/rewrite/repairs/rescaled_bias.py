@@ -13,6 +13,7 @@ from onnxlint_cmsis.lower.operands import operands
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from onnxlint_cmsis.dims.bias import BiasSlot
     from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
@@ -36,23 +37,27 @@ def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) 
         integers = _integers(edit.stored(reader, slot.position).codes)
         edit.connect(reader, slot.position, _stored(edit, slot.tensor, integers * (old / new)))
         return
-    dequantizer = graph.producers[reader.inputs[slot.position]]
+    _rescale_dequantized(edit, record, slot, new)
+
+
+def _rescale_dequantized(edit: GraphEdit, record: LoweredLayer, slot: BiasSlot, new: float) -> None:
+    """The same for int32 behind a DequantizeLinear, which gets the new scales. Raises NotAppliedError."""
+    graph = edit.graph
+    dequantizer = graph.producers[graph.nodes[slot.node].inputs[slot.position]]
     integers = _integers(edit.stored(dequantizer, 0).codes)
-    weights = np.array(record.weights.scales if record.weights and record.weights.scales else (1.0,), np.float64)
-    units = np.float32(new) * weights.astype(np.float32)
-    scales = edit.stored(dequantizer, 1).codes
+    weights = np.array(record.weights.scales if record.weights and record.weights.scales else (1.0,), np.float32)
+    units, have = np.float32(new) * weights, edit.stored(dequantizer, 1).codes
     if units.size not in (1, integers.size):
-        raise NotAppliedError(f"the scales of {node.label} are not one for each output channel")
-    made = units if scales.size > 1 or units.size > 1 else units.reshape(scales.shape)
-    numbers = integers.reshape(-1) * np.resize(np.array(slot.scales), integers.size)
-    edit.connect(dequantizer, 0, _stored(edit, slot.tensor, (numbers / np.resize(units, integers.size)).reshape(integers.shape)))
-    edit.connect(dequantizer, 1, edit.add_constant(f"{slot.tensor}_new_scale", "float32", made.view("<u4")))
-    if made.size > 1:
-        edit.set_attributes(dequantizer, axis=max(integers.ndim - 1, 0) if integers.ndim < 2 else _axis(integers))
-
-
-def _axis(integers: NDArray[np.float64]) -> int:
-    return int(np.argmax(integers.shape))
+        raise NotAppliedError(f"the scales of {record.node.label} are not one for each output channel")
+    reals = integers.reshape(-1) * np.resize(np.array(slot.scales), integers.size)
+    numbers = (reals / np.resize(units, integers.size)).reshape(integers.shape)
+    edit.connect(dequantizer, 0, _stored(edit, slot.tensor, numbers))
+    if have.size < units.size:
+        edit.set_attributes(dequantizer, axis=int(np.argmax(integers.shape)))
+        if len(dequantizer.inputs) > 2:
+            edit.connect(dequantizer, 2, "")  # zeros, one for each scale
+    scales = units if have.size < units.size else np.resize(units, have.size).reshape(have.shape)
+    edit.connect(dequantizer, 1, edit.add_constant(f"{slot.tensor}_new_scale", "float32", scales.view("<u4")))
 
 
 def _has_bias(record: LoweredLayer) -> bool:
