@@ -115,7 +115,7 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
     ),
     "int16 of 522 columns": (
         "more-columns", "conv-s16-odd-channel-columns",
-        lambda: convolution((1, 58, 6, 6), (3, 58, 3, 3), kind=np.int16, relu=True, pads=[1, 1, 1, 1]), "7.0.0",
+        lambda: convolution((1, 58, 1, 2), (3, 58, 3, 3), kind=np.int16, relu=True, pads=[1, 1, 1, 1]), "7.0.0",
     ),
     "max pool over a batch": ("split-batch", "max-pool-one-image", lambda: pool("MaxPool"), "5.0.0"),
     "average pool over a batch": ("split-batch", "avgpool-one-image", lambda: pool("AveragePool"), "4.1.0"),
@@ -321,3 +321,29 @@ def test_a_finding_that_rewriting_repairs_counts_as_fixable(tmp_path):
     told = lint_file(str(path), make_settings(targets=["cortex-m4"]))
     assert {each.code for each in told.findings if each.properties.get("fixable")} == {"CNN302"}
     assert told.fixable
+
+
+def grouped_beside_if() -> onnx.ModelProto:
+    """A grouped convolution whose weights are cut, in a model whose If reads a constant of the main graph."""
+    model = convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2)
+    extra = parsed(
+        """g (bool flag) => (float[1] e) <float[1] kept = {2.0}> {
+            e = If(flag) <
+                then_branch = yes () => (float[1] i) { i = Neg(kept) },
+                else_branch = no () => (float[1] j) { j = Identity(kept) }
+            >
+        }"""
+    )
+    model.graph.node.extend(extra.graph.node)
+    model.graph.initializer.extend(extra.graph.initializer)
+    model.graph.input.extend(extra.graph.input)
+    model.graph.output.extend(extra.graph.output)
+    return model
+
+
+def test_weights_that_nothing_reads_go_and_those_that_a_branch_reads_stay():
+    result, data, _ = fixed(grouped_beside_if(), "7.0.0")
+    assert {one.repair for one in result.rewrites} == {"split-groups"}
+    names = {one.name for one in onnx.ModelProto.FromString(data).graph.initializer}
+    assert "kept" in names
+    assert "w" not in names
