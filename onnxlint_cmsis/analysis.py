@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
-from onnxlint_cmsis.types import KernelCall, Size, Target
+from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.runtimes.judge import Judged
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.runtimes.judge import Consequence, Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
@@ -42,6 +44,19 @@ class AnalysisSettings(NamedTuple):
     """Who calls CMSIS-NN."""
     largest_read: int | None = None
     """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
+    rooms: tuple[MemoryRoom, ...] = ()
+    """RAM and flash of each target, in the order of `targets`; none where nobody asks whether the model fits."""
+    cmsis_nn_build: str = "SPEED"
+    """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
+
+
+class RuntimeArena(NamedTuple):
+    """Memory that a runtime takes for a model, to the byte."""
+
+    used: int
+    """Bytes that it reports once all is allocated."""
+    needed: int
+    """Bytes that have to be given, which can be more while it plans."""
 
 
 class ModelAnalysis:
@@ -49,6 +64,11 @@ class ModelAnalysis:
 
     The graph is read at once. Everything else is worked out when first asked for, and kept.
     """
+
+    in_file_order = True
+    """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
+    repairable = True
+    """Whether layers can be rewritten in the file."""
 
     def __init__(
         self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None
@@ -93,6 +113,24 @@ class ModelAnalysis:
         return frozenset(layer.record.node.index for layer in layers if layer.row)
 
     @cached_property
+    def elsewhere(self) -> frozenset[int]:
+        """Indices of nodes that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
+        from onnxlint_cmsis.runtimes.judge import BESIDE
+
+        layers = self.judged.layers if self.judged else ()
+        own = [layer for layer in layers if layer.row and not layer.row.causes and layer.verdict in BESIDE]
+        return frozenset(layer.record.node.index for layer in own)
+
+    @cached_property
+    def consequences(self) -> dict[int, Consequence]:
+        """What the runtime makes of layers that CMSIS-NN refuses for a cause of its own, by index of the node."""
+        if self.judged is None:
+            return {}
+        from onnxlint_cmsis.runtimes.judge import consequences
+
+        return consequences(self.judged.layers, self.settings.runtime)
+
+    @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
         if self.judged is None:
@@ -100,6 +138,19 @@ class ModelAnalysis:
         from onnxlint_cmsis.runtimes.judge import remarks
 
         return remarks(self.graph, self.judged.layers, self.settings.runtime)
+
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """What is to be said of the build of the runtime, as notes."""
+        return ()
+
+    def stored_constants(self) -> int | None:
+        """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
+        return None
+
+    def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:
+        """Memory that the runtime takes; None where the file does not tell."""
+        return None
 
     @cached_property
     def work(self) -> dict[int, Work]:
@@ -128,6 +179,10 @@ class ModelAnalysis:
             library = self.settings.runtime.library(call.entry, target)
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """Predicted instructions of a layer's function on a target; None where they are not known."""
+        return self.instructions(record.layer.call, target) if record.layer else None
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

@@ -21,6 +21,7 @@ from onnxlint_cmsis.cmsis_nn.hazards import all_hazards  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.config.known_boards import KIB, KNOWN_BOARDS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
 from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402
@@ -220,7 +221,16 @@ def config_page() -> str:
     rows = "".join(_row(key) for key in KEYS)
     sections = "".join(f"\n## {key.name}\n\n{key.doc}\n" for key in KEYS)
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
-    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_fixes()}"
+    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_boards()}{_fixes()}"
+
+
+def _boards() -> str:
+    """What is known of boards, each row with its page."""
+    head = "\n## Boards\n\n| board | CPU | RAM | flash | page with the figures |\n|---|---|---|---|---|\n"
+    return head + "".join(
+        f"| `{name}` | {cpu} | {ram // KIB:,} KiB | {flash // KIB:,} KiB | <{source}> |\n"
+        for name, cpu, ram, flash, source in KNOWN_BOARDS
+    )
 
 
 def _fixes() -> str:

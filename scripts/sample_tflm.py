@@ -26,7 +26,10 @@ TRAPS = (
     "s_255", "s_s16_32000", "s_s8_s16", "p_avg_unequal", "a_scalar_1111", "x_max_unequal", "x2_max_rank5", "t_rank5",
     "pad_rank5_outer", "padv2_badscale", "tc_s8", "tc_s16", "b_mm_adjx", "r_mean", "g_orphan", "g_residual",
 )  # fmt: skip
-KEPT = ("model", "tflm", "cmsis_nn", "cpu", "build", "optimized_for", "status", "message", "head", "tail", "persistent")
+KEPT = (
+    "model", "tflm", "cmsis_nn", "kernels", "cpu", "build", "optimized_for", "status", "message", "head", "tail",
+    "persistent",
+)  # fmt: skip
 SHORT = 64
 """Constants up to so many bytes keep their values: shapes, axes, permutations, amounts of padding."""
 
@@ -79,12 +82,12 @@ def _operator(operator: TfliteOperator, codes: list[tuple[str, str, int]]) -> di
 
 
 def rows(shared: Path) -> Iterator[dict[str, Any]]:
-    """Rows of the chosen models with TensorFlow Lite Micro's CMSIS-NN kernels."""
+    """Rows of the chosen models, with CMSIS-NN and without."""
     for name in ("models", "synthetic"):
         with gzip.open(shared / "vectors" / "tflm" / f"{name}.jsonl.gz", "rt") as lines:
             for line in lines:
                 row = json.loads(line)
-                if row["kernels"] == "cmsis_nn" and row["model"].startswith(REAL + TRAPS):
+                if row["model"].startswith(REAL + TRAPS):
                     yield row
 
 

@@ -12,6 +12,6 @@ fi
 venv=.cache/minimum
 "$python" -m venv --clear "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check uv
-"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --resolution lowest-direct --editable '.[test,firmware]'
+"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --resolution lowest-direct --editable '.[test,firmware,tflite]'
 "$venv/bin/uv" pip list --quiet --python "$venv/bin/python"
 "$venv/bin/python" -m pytest -n 2 --dist worksteal "$@"

@@ -109,11 +109,21 @@ class _Walk:
 
     def _quantize(self, node: Node) -> None:
         quantization = on_device(of_result(self._graph, node))
-        source = self._space.reals.get(node.inputs[0])
+        source = self._space.reals.get(node.inputs[0]) or self._quantized_alike(node)
         if source is None:
             self._space.integers[node.outputs[0]] = self._host_value(node.outputs[0], quantization)
         else:
             self._space.integers[node.outputs[0]] = replace(source, tensor=node.outputs[0], real=False)
+
+    def _quantized_alike(self, node: Node) -> Value | None:
+        """The integers that another node makes of the same tensor; lowering has them from the layer in front."""
+        made, integers = of_result(self._graph, node), self._space.integers
+        for other in self._graph.consumers.get(node.inputs[0], ()):
+            if operator_of(other).quantizes and other.outputs[0] in integers:
+                found = of_result(self._graph, other)
+                if made is not None and found is not None and found.equals(made):
+                    return integers[other.outputs[0]]
+        return None
 
     def _dequantize(self, node: Node) -> None:
         name, quantization = node.inputs[0], on_device(of_input(self._graph, node, 0))

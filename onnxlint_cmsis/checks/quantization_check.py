@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.quantizer import option_apart
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
-from onnxlint_cmsis.lower.work import percent, total
+from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.graph.model import Graph, Node
-
-ELEMENT = 20
-"""Multiply-accumulates that an element counts as in plain code.
-
-On Cortex-M4 an average pool of two scales took 35 to 40 instructions an element in plain C (280,960 and 322,640 for
-8,000 elements), and a convolution about two for a multiply-accumulate.
-"""
-ENOUGH = 0.01
-"""Share of a model's work from which on what is not computed by CMSIS-NN is a warning."""
 
 
 class Offence(NamedTuple):
@@ -59,10 +54,10 @@ class QuantizationCheck(NamedTuple):
 
 def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
     """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
-    groups: dict[tuple[Verdict, str], list[LoweredLayer]] = {}
+    groups: dict[tuple[Verdict, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
-        if record.cause in causes:
-            groups.setdefault((record.verdict, record.reason), []).append(record)
+        if record.cause in causes and record.node.index not in subject.model.elsewhere:
+            groups.setdefault((record.verdict, record.reason, _becomes(subject, record)), []).append(record)
     for same in groups.values():
         first = same[0]
         yield Offence(Decision(first.verdict, first.cause or Cause.NO_FUNCTION, first.reason, first.code), tuple(same))
@@ -85,17 +80,30 @@ def statements(
 ) -> Iterator[Statement]:
     """What is said of nodes with one reason; plain code is milder than what cannot run, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
-    level = level or _level(subject.model, offence)
+    consequence = subject.model.consequences.get(records[0].node.index)
     share = share_of_macs(subject.model, records)
     facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
     if share:
         facts["share"] = round(share, 4)
+    if consequence:
+        level = Level.ERROR if consequence.level is None else consequence.level
+        facts["runtime"] = consequence.reason
+    level = level or _level(subject.model, offence)
     for place, record in enumerate(records):
-        mending = remedy(graph, records if place == 0 else [record])
-        instead = "" if record.node.index in subject.model.told else f" {_instead(offence, share)}"
-        text = f"{described(record.node)}: {decision.reason}.{instead} {mending}"
+        mending, option = option_apart(remedy(graph, records if place == 0 else [record]))
+        becomes = _becomes(subject, record) or _instead(offence, share)
+        text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
-        yield Statement(text, where, offence.targets, level=level, properties=facts, cause=decision.reason)
+        cause = f"{decision.reason}. {_becomes(subject, record)}"
+        more = {**facts, **({"option": option} if option else {})}
+        said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
+        yield replace(said, remedy=mending)
+
+
+def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
+    """What the runtime makes of a node for this reason, as a sentence; empty where CMSIS-NN is called directly."""
+    consequence = subject.model.consequences.get(record.node.index)
+    return consequence.text if consequence else ""
 
 
 def described(node: Node) -> str:
@@ -113,22 +121,15 @@ def share_of_macs(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> floa
 
 def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
     """Whether nodes in plain code are worth a warning; weights are, where a size is unknown."""
-    efforts = {index: work.macs or _times(work.operations) for index, work in model.work.items()}
-    mine, every = total(efforts[record.node.index] for record in records), total(efforts.values())
-    if mine is None or not every:
-        return any(record.weighted for record in records)
-    return mine / every >= ENOUGH
-
-
-def _times(elements: int | None) -> int | None:
-    return None if elements is None else ELEMENT * elements
+    share = share_of_work(model.work, [record.node.index for record in records])
+    return any(record.weighted for record in records) if share is None else share >= ENOUGH
 
 
 def _instead(offence: Offence, share: float) -> str:
     """Who computes them, and how much of the model's work they are where they multiply by weights."""
     refused = offence.decision.verdict is Verdict.REFUSED
     who = "No function of CMSIS-NN computes" if refused else "Plain code computes"
-    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
     count = len(offence.records)
     return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
 

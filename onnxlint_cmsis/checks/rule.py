@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import NamedTuple
 
 from onnxlint_cmsis.checks.fix_actions import FixAction
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Content, Finding, Level, Statement
 
 
@@ -25,6 +25,10 @@ class RuleScope(str, Enum):
     """One `Subject`: a layer on a target."""
     RUNTIME = "runtime"
     """One `RuntimeRemark`: what a runtime makes of layers, for one reason."""
+    RAM = "RAM"
+    """One `RamNeed`: what a model needs on a target, and what is there."""
+    FLASH = "flash"
+    """One `FlashNeed`: likewise."""
 
 
 class Example(NamedTuple):

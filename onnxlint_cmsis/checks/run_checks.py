@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.hazard_check import HazardCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
@@ -17,21 +16,28 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.types import Target
 
 
-def model_findings(model: ModelAnalysis, lowered: Lowered) -> list[Finding]:
+def model_findings(
+    model: ModelAnalysis, lowered: Lowered, runs: Callable[[str], bool] = lambda _code: True
+) -> list[Finding]:
     """All findings on the layers and on the model as a whole, in file order, but for those on sizes.
 
-    `lowered` has the layers of the model that are to be judged.
+    `lowered` has the layers of the model that are to be judged; `runs` tells whether the rule of a code runs. Where the
+    rule of a cause runs, it says what the runtime makes of the layer, and no rule on runtimes does.
     """
     subject = ModelSubject(model, lowered, code_of)
     checks = checks_of(RuleScope.LAYER)
     found = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
     found += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
-    found += remark_findings(model.remarks)
-    return merged(found)
+    found += remark_findings(
+        remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
+    )
+    order = None if model.in_file_order else {node.offset: node.index for node in model.graph.nodes}
+    return merged(found, order)
 
 
 def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
@@ -39,12 +45,11 @@ def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
     return [finding for remark in remarks for finding in check_of_kind(remark.kind).findings(remark)]
 
 
-def call_findings(model: ModelAnalysis, layer: Layer, target: Target) -> Iterator[Finding]:
-    """What is known against the call of a layer that is made exactly so."""
-    subject = layer_subject(model, layer, target, model.route(layer.call, target))
-    for check in checks_of(RuleScope.LAYER):
-        if isinstance(check.run, HazardCheck):
-            yield from check.findings(subject)
+def fit_findings(ram: RamNeed | None, flash: FlashNeed | None) -> Iterator[Finding]:
+    """What is to be said of a model that does not fit a device."""
+    for scope, need in ((RuleScope.RAM, ram), (RuleScope.FLASH, flash)):
+        for check in checks_of(scope) if need else ():
+            yield from check.findings(need)
 
 
 def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Subject:
@@ -53,18 +58,26 @@ def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Rou
 
 
 def code_of(kind: str) -> str:
-    """Code of the rule that reports a kind of hazard."""
+    """Code of the rule that reports a kind of hazard, or a cause."""
     return check_of_kind(kind).rule.code
 
 
-def merged(found: list[Finding]) -> list[Finding]:
-    """Findings that differ in nothing but the target and its sources become one."""
+def merged(found: list[Finding], order: Mapping[int, int] | None = None) -> list[Finding]:
+    """Findings that differ in nothing but the target and its sources become one, in file order.
+
+    `order` has the number of each node by its first byte, where nodes lie in another order.
+    """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in found:
-        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_one(group) for group in groups.values()]
-    return sorted(joined, key=lambda finding: (finding.location.offset, finding.code))
+
+    def place(finding: Finding) -> int:
+        offset = finding.location.offset
+        return offset if order is None else order.get(offset, len(order))
+
+    return sorted(joined, key=lambda finding: (place(finding), finding.code))
 
 
 def _one(group: list[Finding]) -> Finding:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from onnxlint_cmsis.config.files import SettingsLayer
+from onnxlint_cmsis.config.keys import EVERY_TARGET
 from onnxlint_cmsis.config.kinds import KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.resolve import COMMAND_LINE, Configuration
 from onnxlint_cmsis.config.settings import KEYS
@@ -86,6 +87,8 @@ def _raw(key: Key, given: object) -> object:
         return [item.strip() for text in given for item in text.split(",") if item.strip()]
     if _written(key) is Written.PAIRS:
         return dict(_pair(key, text) for text in given)
+    if _written(key) is Written.BY_TARGET:
+        return _by_target(given)
     return given
 
 
@@ -97,6 +100,12 @@ def _number(text: str) -> object:
         except ValueError:
             continue
     return text
+
+
+def _by_target(given: list[str]) -> object:
+    """The last value for all targets, or a table of those for single CPUs."""
+    table = {cpu.strip() or EVERY_TARGET: value for cpu, _, value in (text.rpartition("=") for text in given)}
+    return table[EVERY_TARGET] if list(table) == [EVERY_TARGET] else table
 
 
 def _pair(key: Key, text: str) -> tuple[str, object]:

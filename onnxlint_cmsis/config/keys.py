@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
@@ -15,6 +17,8 @@ BY_FORMAT = "by-format"
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
 READ_BY_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless the user asks for them; the others hold every finding."""
+EVERY_TARGET = "*"
+"""Stands for every target in a table of CPUs."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
 ROUTE_TARGET = "cortex-m55"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
+from onnxlint_cmsis.config.byte_sizes import UNITS, byte_size
 from onnxlint_cmsis.config.codes import resolve
 from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.keys import BY_FORMAT, LEVELS, UNLIMITED
+from onnxlint_cmsis.config.keys import BY_FORMAT, EVERY_TARGET, LEVELS, UNLIMITED
+from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS, known_board
 from onnxlint_cmsis.config.settings import Suppression
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import NAMES, runtime_of
 from onnxlint_cmsis.types import Level
 
@@ -37,9 +40,10 @@ class Written(Enum):
     LIST = "values with commas between them, several times"
     REPEATED = "one value, several times"
     PAIRS = "NAME=VALUE, several times"
+    BY_TARGET = "one value, or CPU=VALUE, several times"
 
 
-SEVERAL = (Written.LIST, Written.REPEATED, Written.PAIRS)
+SEVERAL = (Written.LIST, Written.REPEATED, Written.PAIRS, Written.BY_TARGET)
 """Those of options that may be given several times."""
 
 
@@ -210,6 +214,23 @@ def _made_runtime(text: str, _place: Place) -> object:
     return runtime_of(text)
 
 
+def _memory(key: Key, value: object) -> dict[str, int]:
+    return {cpu: byte_size(size) for cpu, size in _by_target(key, value).items()}
+
+
+def _boards(key: Key, value: object) -> dict[str, object]:
+    return {cpu: known_board(_text(key, name)) for cpu, name in _by_target(key, value).items()}
+
+
+def _by_target(key: Key, value: object) -> dict[str, object]:
+    """A value for every target, or one for each CPU named."""
+    if value == "":
+        return {}
+    if not isinstance(value, dict):
+        return {EVERY_TARGET: value}
+    return {cpu if cpu == EVERY_TARGET else parse_target(cpu).cpu: each for cpu, each in _table(key, value).items()}
+
+
 def _globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
     return tuple(Glob(pattern, place.root) for pattern in patterns)
 
@@ -250,6 +271,17 @@ _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 _SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
 _SHAPE: dict[str, object] = {"type": "array", "minItems": 1, "items": _SIZE}
 _BOUND: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}
+_MEMORY_SIZE: dict[str, object] = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1},
+        {"type": "string", "pattern": rf"^\d+(\.\d+)? ?({'|'.join(UNITS)})$"},
+    ]
+}
+_MEMORY: dict[str, object] = {
+    "anyOf": [*_MEMORY_SIZE["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": _MEMORY_SIZE}]  # type: ignore[misc]
+}
+_BOARD: dict[str, object] = {"type": "string", "enum": [board.name for board in KNOWN_BOARDS]}
+_BOARDS: dict[str, object] = {"anyOf": [_BOARD, {"const": ""}, {"type": "object", "additionalProperties": _BOARD}]}
 _SUPPRESSION: dict[str, object] = {
     "type": "object",
     "properties": {name: {"type": "string", "description": doc} for name, doc in SUPPRESSION_KEYS.items()},
@@ -287,6 +319,8 @@ KINDS: dict[str, Kind] = {
     "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", _multiple, _MULTIPLE, Written.NUMBER),
     "percent": Kind("a number from 0 to 100", _percent, _PERCENT, Written.NUMBER),
     "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", _bound, _BOUND, Written.NUMBER),
+    "memory": Kind("a size, or a table of CPU = size", _memory, _MEMORY, Written.BY_TARGET),
+    "board": Kind("the name of a board, or a table of CPU = name", _boards, _BOARDS, Written.BY_TARGET),
     "count": Kind(f"a whole number {_OR_UNLIMITED}", _bound, _BOUND, Written.NUMBER),
     "suppressions": Kind("a list of tables", _suppressions, _SUPPRESSIONS, make=_accepted),
 }

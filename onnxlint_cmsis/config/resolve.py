@@ -9,7 +9,7 @@ from typing import Any
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
 from onnxlint_cmsis.config.files import ConfigError, SettingsLayer, absolute, nearest, read, refuse_unknown
-from onnxlint_cmsis.config.keys import Key
+from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.runtimes.runtime import runtime_for
@@ -67,12 +67,19 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
-    runtime = runtime_for(value["runtime"], tflite=tflite)
+    try:
+        runtime = runtime_for(value["runtime"], tflite=tflite)
+    except ValueError as error:
+        raise ConfigError(f"{_place(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
     if runtime.release and origins["release"] == "default":
         value["release"] = raw["release"] = runtime.release
         origins["release"] = runtime.label
     value["runtime"] = runtime._replace(brings=origins["release"] == runtime.label)
+    if value["board"] and origins["targets"] == "default":
+        raw["targets"] = value["targets"] = [board.cpu for board in value["board"].values()]
+        origins["targets"] = origins["board"]
     value["targets"] = _targets(value, origins["targets"])
+    _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     return Settings(**named, file=_file(layers), origins=origins, raw=raw)
 
@@ -103,6 +110,26 @@ def _checked(key: Key, given: object, origin: str, root: str) -> object:
 def _place(origin: str, key: Key) -> str:
     """The option, or the file and the key."""
     return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
+
+
+def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    """ConfigError for RAM, flash or a board of a CPU that is no target, and for a board with another CPU.
+
+    A file may hold figures for more CPUs than the command line asks about.
+    """
+    cpus = [target.cpu for target in value["targets"]]
+    bare = [cpu.partition("+no")[0] for cpu in cpus]
+    for name in ("ram", "flash", "board"):
+        if origins[name] not in (COMMAND_LINE, origins["targets"]):
+            continue
+        place = _place(origins[name], _BY_NAME[name])
+        for cpu in value[name]:
+            if cpu != EVERY_TARGET and cpu not in cpus:
+                raise ConfigError(f"{place}: {cpu} is not among the targets, {', '.join(cpus)}")
+        for cpu, board in value[name].items() if name == "board" else ():
+            wrong = [each for each in bare if (cpu in (EVERY_TARGET, each)) and each != board.cpu]
+            if wrong:
+                raise ConfigError(f"{place}: {board.name} has a {board.cpu}, and a target is {wrong[0]}")
 
 
 def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:

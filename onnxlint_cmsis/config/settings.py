@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import (
     BY_FORMAT,
     DEFAULT_TARGETS,
+    EVERY_TARGET,
     FORMATS,
     LEVELS,
     METADATA,
@@ -19,8 +20,10 @@ from onnxlint_cmsis.config.keys import (
     Key,
     setting,
 )
+from onnxlint_cmsis.config.known_boards import KnownBoard
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
-from onnxlint_cmsis.types import Level, Target
+from onnxlint_cmsis.types import Level, MemoryRoom, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
@@ -71,6 +74,40 @@ class Settings:
         "that one is judged unless `release` is set.",
         option="--runtime",
         metavar="NAME[@VERSION]",
+    )
+    cmsis_nn_build: str = setting(
+        "choice",
+        "SPEED",
+        "How TensorFlow Lite Micro's kernels are built: SPEED (KERNELS_OPTIMIZED_FOR_SPEED) keeps sums of weights in "
+        "the arena, SIZE (KERNELS_OPTIMIZED_FOR_SIZE) works them out in each run, NONE has reference kernels alone and "
+        "no CMSIS-NN.",
+        allowed=("SPEED", "SIZE", "NONE"),
+        option="--cmsis-nn-build",
+    )
+    ram: dict[str, int] = setting(
+        "memory",
+        "",
+        "RAM of the device, which arena and scratch have to fit: 65536, 256K, 1M. K and KiB are 1,024 bytes, M and MiB "
+        "1,024 of those; kB is 1,000 bytes and MB 1,000,000. A table of CPU = size, or CPU=SIZE on the command line, "
+        "gives each target a size. Without it nothing is said about RAM.",
+        option="--ram",
+        metavar="[CPU=]SIZE",
+    )
+    flash: dict[str, int] = setting(
+        "memory",
+        "",
+        "Flash of the device, which the model's constants have to fit; written like `ram`. Without it nothing is said "
+        "about flash.",
+        option="--flash",
+        metavar="[CPU=]SIZE",
+    )
+    board: dict[str, KnownBoard] = setting(
+        "board",
+        "",
+        "Board that stands for `ram` and `flash` where these are not set, and for its CPU where `targets` is not set; "
+        "a table of CPU = board, or CPU=BOARD on the command line, for several.",
+        option="--board",
+        metavar="[CPU=]NAME",
     )
     compiler: str = setting(
         "choice",
@@ -268,7 +305,25 @@ class Settings:
         from onnxlint_cmsis.analysis import AnalysisSettings
 
         limit = self.size_checks_limit if self.weights else 0
-        return AnalysisSettings(self.targets, self.assume, self.one_channel, self.input_shapes, self.runtime, limit)
+        return AnalysisSettings(
+            self.targets,
+            self.assume,
+            self.one_channel,
+            self.input_shapes,
+            self.runtime,
+            limit,
+            tuple(map(self.room, self.targets)),
+            self.cmsis_nn_build,
+        )
+
+    def room(self, target: Target) -> MemoryRoom:
+        """RAM and flash of a target: its own figures, or those of its board."""
+        board = self.board.get(target.cpu, self.board.get(EVERY_TARGET))
+        ram, flash = (sizes.get(target.cpu, sizes.get(EVERY_TARGET)) for sizes in (self.ram, self.flash))
+        if board is None or not target.cpu.startswith(board.cpu):
+            return MemoryRoom(ram, flash)
+        taken = board.name if ram is None or flash is None else ""
+        return MemoryRoom(board.ram if ram is None else ram, board.flash if flash is None else flash, taken)
 
 
 def _keys() -> tuple[Key, ...]:

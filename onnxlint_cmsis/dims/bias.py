@@ -6,17 +6,20 @@ amount has to be in the bias.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.dims.scales import activation_scale, weight_scales
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.pairwise_operators import ADD
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form, Roles, Sums
+from onnxlint_cmsis.operators.sums import sums_of
 
 INT32, DEQUANTIZED, FLOAT = "int32", "dequantized", "float"
 ROUNDING = 2.0**-22
 """How far a bias scale may be from the product of the other two: float32 products of float32 numbers, rounded twice."""
+
+ROWS_FIRST = (Form.CONVOLUTION, Form.CHANNELS_LAST, Form.TRANSPOSED_LAST, Form.ROWS)
+"""Forms of weights whose first axis has the output channels."""
 
 
 class BiasSlot(NamedTuple):
@@ -45,12 +48,12 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     None for other operators, for nodes in subgraphs and local functions, for a bias that is computed, that a caller
     may replace or that does not hold one number per output channel, and where weights are the left factor.
     """
-    roles = operator_of(node).roles
-    if node.graph or roles.sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):
+    roles, sums = operator_of(node).roles, sums_of(graph, node)
+    if node.graph or sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):
         return None
     if roles.bias < 0:
         return _behind(graph, node, roles)
-    if roles.sums is Sums.INTEGERS:
+    if sums is Sums.INTEGERS:
         return _integer(graph, node, roles)
     beta = node.attributes.get("beta", 1.0) if roles.form is Form.GEMM else 1.0
     slot = _real(graph, node, node, roles.bias, 1) if beta != 0.0 else None
@@ -89,7 +92,7 @@ class FactorScales(NamedTuple):
 def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
     """Scales of a layer's two factors; None unless it multiplies two dequantized tensors directly."""
     roles = operator_of(node).roles
-    if roles.sums is not Sums.FLOAT or not _has(node, roles.weights[0]):
+    if sums_of(graph, node) is not Sums.FLOAT or not _has(node, roles.weights[0]):
         return None
     data = activation_scale(graph, node.inputs[roles.data[0]])
     weights = weight_scales(graph, node.inputs[roles.weights[0]], _outputs(graph, node))
@@ -101,8 +104,10 @@ def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
 def _outputs(graph: Graph, node: Node) -> int:
     """Axis of the weights along which the output channels lie, counted from the front; -1 where it is not one axis."""
     roles = operator_of(node).roles
-    if roles.form is Form.CONVOLUTION:
+    if roles.form in ROWS_FIRST:
         return 0
+    if roles.form is Form.DEPTHWISE_LAST:
+        return 3
     if roles.form is Form.TRANSPOSED:
         return 1 if node.int("group", 1) == 1 else -1
     swapped = bool(node.int("transB"))
@@ -137,7 +142,7 @@ def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
         return None
     position = 1 - add.inputs.index(node.outputs[0])
     after = 1 if roles.form is not Form.CONVOLUTION else len(graph.shape(node.inputs[roles.weights[0]]) or ()) - 1
-    if roles.sums is Sums.FLOAT:
+    if sums_of(graph, node) is Sums.FLOAT:
         return _real(graph, node, add, position, after)
     constant = _stored(graph, add.inputs[position])
     if constant is None or not _per_channel(constant, _count(graph, node), after):

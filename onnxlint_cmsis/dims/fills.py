@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
-from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.graph.model import Node, StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
@@ -40,6 +40,9 @@ class Fill(NamedTuple):
 def fill(constants: Constants, node: Node, position: int) -> Fill:
     """Fill value that a reading node needs. Raises NotFilledError where its readers disagree."""
     operator = operator_of(node)
+    stored = constants.graph.quantization.get(node.inputs[position])
+    if stored is not None:
+        return _of_stored(node, position, stored)
     quantized = operator.roles.quantized_of(len(node.inputs))
     if any(position in (each.scale, each.zero_point) for each in quantized):
         return Fill(FillKind.FIRST)
@@ -51,6 +54,15 @@ def fill(constants: Constants, node: Node, position: int) -> Fill:
     if operator.hands_on and node.outputs[0] in constants.derived:
         return _handed_on(constants, node)
     return Fill(FillKind.NUMBER, 0)
+
+
+def _of_stored(node: Node, position: int, stored: StoredQuantization) -> Fill:
+    """Real 0 in a tensor that keeps its own zero-points."""
+    if position in operator_of(node).roles.ones:
+        raise NotFilledError(f"input {position} of {node.label} would need a quantized 1")
+    if len(set(stored.zero_points)) > 1:
+        raise NotFilledError(f"the zero-points of '{node.inputs[position]}' differ by channel")
+    return Fill(FillKind.NUMBER, stored.zero_points[0] if stored.zero_points else 0)
 
 
 def check_weights(constants: Constants, node: Node) -> None:

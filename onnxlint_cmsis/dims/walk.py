@@ -15,10 +15,13 @@ def walk(graph: Graph) -> Context:
     context = Context(graph, derived_values(graph))
     for name in graph.inputs:
         context.pin_all(context.axes_of(name) or (), f"graph input {name}")
+    for name in sorted(graph.variables):
+        context.pin_all(context.axes_of(name) or (), f"variable {name} keeps its values from run to run")
     for node in graph.nodes:
         context.enter(node)
         _apply(node, context)
     context.label = ""
+    _pin_uneven_scales(context)
     for name in graph.outputs:
         context.pin_all(context.axes_of(name) or (), f"graph output {name}")
         pin_elements(context, name, f"graph output {name} holds this size")
@@ -37,6 +40,15 @@ def _apply(node: Node, context: Context) -> None:
         for name in node.inputs:
             pin_elements(context, name, str(reason))
     follow(node, context)
+
+
+def _pin_uneven_scales(context: Context) -> None:
+    """Lock tensors that keep several scales which do not lie one for each index of an axis."""
+    for name, stored in context.graph.quantization.items():
+        shape, count = context.graph.shape(name), len(stored.scales)
+        if count > 1 and (shape is None or not 0 <= stored.axis < len(shape) or shape[stored.axis] != count):
+            reason = f"tensor {name} has {count} scales that do not lie along axis {stored.axis}"
+            context.pin_all(context.axes_of(name) or (), reason)
 
 
 def _tie(node: Node, context: Context) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, asked, clean, name_of_site
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, of_integers
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Verdict
-from onnxlint_cmsis.proof.onnx_runtime import RuntimeRefusalError
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.proof.proven_model import RuntimeRefusalError
 from onnxlint_cmsis.proof.prover import INPUTS, Prover
 from onnxlint_cmsis.proof.steps import Affine, Watched
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
@@ -66,7 +67,7 @@ class _Tried(NamedTuple):
 def rescaled(start: Snapshot) -> Rescaled:
     """The model with all inexact repairs that keep the promise. Raises UnreadableError, NotAppliedError."""
     done = Rescaled(start, (), (), {})
-    if not start.request.options.unsafe:
+    if not (start.request.options.unsafe and start.analysis.repairable):
         return done
     prover = Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
     for row in (row for row in REPAIRS if not row.exact):

@@ -8,10 +8,11 @@ models compute the same numbers, and have to be equal bit for bit. All further f
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, rewritten_by
 from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.prover import Prover
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
@@ -35,6 +36,8 @@ class Retyped(NamedTuple):
 
 def retyped(start: Snapshot) -> Retyped:
     """The model with such repairs, where they are proven. Raises UnreadableError, NotAppliedError."""
+    if not start.analysis.repairable:
+        return Retyped(start, (), {}, None)
     state = start
     layers: tuple[RewrittenLayer, ...] = ()
     left: Reasons = {}

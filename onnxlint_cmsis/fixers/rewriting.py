@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
-from onnxlint_cmsis.rewrite.repairs.needed import needed
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
 
     `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
     """
+    if not state.analysis.repairable:
+        return Rewritten(state, (), {})
     done: list[RewrittenLayer] = []
     left: Reasons = {}
     first, rows = state, [row for row in REPAIRS if _here(row) and (row.free or not free)]
@@ -91,7 +93,7 @@ def _here(row: RepairRow) -> bool:
 
 def _still(state: Snapshot, name: ClassName) -> bool:
     """Whether the layer of a repair that was not done still needs one."""
-    return any(site.record.node.outputs[0] == name[2] for site in needed(state.analysis))
+    return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
 
 
 def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
@@ -126,7 +128,7 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
 
 def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
     """Layers that need a repair, where a fix may act on a finding that tells so."""
-    for site in needed(state.analysis):
+    for site in state.repair_sites:
         if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
             yield site
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Size
 
 Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 Number = int | float
 
+TFLITE = "tflite"
+"""Domain of TensorFlow Lite's builtin operators; custom ones have `tflite.custom` and their own name."""
 MAX_VALUES = 65536
 """Values of the largest constant that is read to lint."""
 
@@ -168,6 +170,8 @@ class Graph:
     """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
     quantization: dict[str, StoredQuantization] = field(default_factory=dict)
     """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
+    variables: frozenset[str] = frozenset()
+    """Tensors that keep their values from one run to the next (TFLite)."""
     producer: str = ""
     """Program that wrote the file, as the file names it; empty where it does not."""
 

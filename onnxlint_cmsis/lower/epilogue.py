@@ -9,8 +9,8 @@ normalization, and a constant factor for each channel, go into the weights as we
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
@@ -18,6 +18,7 @@ from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_result
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 
@@ -73,7 +74,8 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
         tensor = reader.outputs[0]
     found = tuple(clamps)
     ended = Epilogue(reader.outputs[0], of_result(graph, reader), added, found, found, (*absorbed, reader))
-    return _with_later_clamps(graph, ended, clamping)
+    alone = len(graph.consumers[tensor]) == 1
+    return _with_later_clamps(graph, ended, clamping) if alone else ended
 
 
 def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
@@ -138,15 +140,22 @@ def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
 
 
 def _reader(graph: Graph, tensor: str) -> Node | Decision:
-    """The one node that reads a real result."""
+    """The one node that reads a real result, or the first of several that give it the same integers."""
     readers = graph.consumers.get(tensor, ())
     if tensor in graph.outputs or not readers:
         return refused(Cause.FLOAT_RESULT, "its result leaves the model as float")
-    if len(readers) > 1:
+    if len(readers) > 1 and not _quantize_alike(graph, readers):
         return refused(Cause.FLOAT_RESULT, f"{len(readers)} nodes read its result before it is quantized")
     if not readers[0].outputs:
         return refused(Cause.FLOAT_RESULT, f"{readers[0].op_type} reads its result as float")
     return readers[0]
+
+
+def _quantize_alike(graph: Graph, readers: Sequence[Node]) -> bool:
+    """Whether nodes quantize to one type, scale and zero-point: ONNX Runtime writes one for each branch if asked to."""
+    numbers = [of_result(graph, node) if quantizes(node) else None for node in readers]
+    first = numbers[0]
+    return first is not None and all(each is not None and each.equals(first) for each in numbers)
 
 
 def _only_reader(graph: Graph, tensor: str) -> Node | None:

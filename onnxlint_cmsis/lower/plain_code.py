@@ -44,7 +44,4 @@ def stem_of(entry: str) -> str:
 
 def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:
     """Plain code where there is any for the type (`s8`, `s16`), else refused."""
-    types = PLAIN_TYPES.get(stem, ())
-    if kind in types:
-        return plain(cause, reason, stem)
-    return refused(cause, f"{reason}; the plain code at hand is for s8" if types else reason)
+    return plain(cause, reason, stem) if kind in PLAIN_TYPES.get(stem, ()) else refused(cause, reason)

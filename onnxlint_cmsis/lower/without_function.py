@@ -18,6 +18,8 @@ CLAMP_SCALE = (
     "the scale changes between the layer in front and it, so that no kernel clamps along; arm_relu_q7 and arm_relu6_s8"
     " know neither scale nor zero-point"
 )
+PLANE_RANK = 4
+"""Axes of a tensor with channels and a plane."""
 NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
 
 
@@ -35,7 +37,10 @@ def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision 
     if (node.domain, node.op_type) in CURVES:
         reason = NO_S8_FUNCTION if node.op_type.removeprefix("QLinear") in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
-    return refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    plane = node.is_op("ReduceMean") and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
+    return refused(
+        Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
+    )
 
 
 def _clamp(graph: Graph, node: Node, kind: str) -> Decision:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.lower.layer import product
 from onnxlint_cmsis.lower.without_function import INTEGERS
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, shortened_name
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -28,6 +28,11 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
     return None if walk.unknown else walk.uses()
 
 
+def _elementwise(record: LoweredLayer) -> bool:
+    """Whether a kernel reads each element before it writes the same one."""
+    return record.layer is not None and record.layer.call.entry.startswith("elementwise_")
+
+
 class _Walk:
     """One walk over the nodes in file order."""
 
@@ -38,6 +43,8 @@ class _Walk:
         self._width = 2 if any(entry.endswith("_s16") for entry in calls) else 1
         self._buffers: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._channels: dict[int, int] = {}
         self._steps: list[ArenaStep] = []
         self.unknown = False
         self._inputs = tuple(self._new(name) for name in graph.inputs if graph.elem_type(name) not in INTEGERS)
@@ -53,12 +60,13 @@ class _Walk:
             self._buffers.update(dict.fromkeys(made, read[0]))
         else:
             outputs = tuple(self._new(name, record) for name in made)
-            self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE))
+            label, could = f"{node.op_type} '{shortened_name(node.label)}'", _elementwise(record)
+            self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
 
     def uses(self) -> ArenaUses:
         """What was found."""
         outputs = tuple(dict.fromkeys(self._buffers[name] for name in self._graph.outputs if name in self._buffers))
-        return ArenaUses(self._sizes, self._inputs, tuple(self._steps), outputs)
+        return ArenaUses(self._sizes, self._inputs, tuple(self._steps), outputs, self._names, self._channels)
 
     def _new(self, tensor: str, record: LoweredLayer | None = None) -> int:
         """A buffer for a tensor; one that a kernel ends in further behind has the size of that."""
@@ -68,5 +76,8 @@ class _Walk:
         self.unknown = self.unknown or size is None
         number = len(self._sizes)
         self._sizes[number] = self._width * (size or 0)
+        self._names[number] = written
+        if shape is not None and len(shape) in (2, 4):
+            self._channels[number] = shape[1] or 1
         self._buffers[tensor] = number
         return number

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 ALIGNMENT = 16
 """Bytes that every buffer begins at a multiple of."""
@@ -21,6 +22,12 @@ class ArenaStep(NamedTuple):
     """Buffers written."""
     in_place: bool = False
     """Whether the first output may lie where the first input lies."""
+    label: str = ""
+    """Operator and name of the layer, for messages."""
+    node: int = -1
+    """Index of its node or operator."""
+    could: bool = False
+    """Whether it computes element by element, or copies: it could do without a second buffer."""
 
 
 class ArenaUses(NamedTuple):
@@ -34,6 +41,24 @@ class ArenaUses(NamedTuple):
     """Layers in the order they run."""
     outputs: tuple[int, ...]
     """Buffers that the host reads after the last step."""
+    names: Mapping[int, str] = {}
+    """Tensor of each buffer, for messages."""
+    channels: Mapping[int, int] = {}
+    """Channels of the tensors that have such an axis."""
+    scratch: frozenset[int] = frozenset()
+    """Buffers that are a kernel's scratch."""
+
+
+LONGEST_NAME = 60
+"""Characters of a name that a message shows."""
+
+
+def shortened_name(name: str) -> str:
+    """A name as a message shows it; of a long one, such as converters make of fused nodes, the two ends."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    half = (LONGEST_NAME - 3) // 2
+    return f"{name[:half]}...{name[-half:]}"
 
 
 @dataclass(frozen=True)
@@ -54,9 +79,9 @@ class ArenaPlan:
 
 def plan_arena(uses: ArenaUses, guard: int = 0) -> ArenaPlan:
     """Place every buffer: large ones first, each at the lowest place that is free while it lives."""
-    lifetimes = _lifetimes(uses)
+    lifetimes = buffer_lifetimes(uses)
     sizes = {buffer: uses.sizes[buffer] for buffer in lifetimes}
-    owners = _owners(uses, sizes, lifetimes)
+    owners = buffer_owners(uses, sizes, lifetimes)
     blocks: Lifetimes = {}
     for buffer, owner in owners.items():
         first, last = blocks.get(owner, lifetimes[buffer])
@@ -79,7 +104,7 @@ def _room(size: int, guard: int) -> int:
     return -(-(size + 2 * guard) // ALIGNMENT) * ALIGNMENT
 
 
-def _lifetimes(uses: ArenaUses) -> Lifetimes:
+def buffer_lifetimes(uses: ArenaUses) -> Lifetimes:
     """Lifetime of every buffer; what the host writes lives from the start, what it reads to the end."""
     found: Lifetimes = {}
     moments = [(-1, buffer) for buffer in uses.inputs] + [(len(uses.steps), buffer) for buffer in uses.outputs]
@@ -91,7 +116,7 @@ def _lifetimes(uses: ArenaUses) -> Lifetimes:
     return found
 
 
-def _owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> dict[int, int]:
+def buffer_owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> dict[int, int]:
     """The buffer whose block each buffer takes: its own, or that of an input which the layer may overwrite."""
     owners = {buffer: buffer for buffer in sizes}
     for number, step in enumerate(uses.steps):

@@ -1,4 +1,4 @@
-"""The record of one ONNX operator: all facts that other rooms ask of it."""
+"""The record of one operator: all facts that other rooms ask of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READS_ALL = NotFollowed("every element of every input may count for every elemen
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """One ONNX operator."""
+    """One operator of ONNX or TensorFlow Lite."""
 
     name: str
     """Operator type."""

@@ -1,11 +1,11 @@
-"""All records, and the one of a node."""
+"""All records of ONNX's operators, and the one of a node of either format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.graph.model import TFLITE, Node
 from onnxlint_cmsis.operators.control_operators import CONTROL
 from onnxlint_cmsis.operators.convolution_operators import CONVOLUTIONS
 from onnxlint_cmsis.operators.curve_operators import CURVES
@@ -52,7 +52,14 @@ UNKNOWN = Operator("", NotFollowed("the operator is not known"), Elements.COMPUT
 
 
 def operator_named(domain: str, name: str) -> Operator:
-    """Record of an operator, UNKNOWN where there is none; the default domain is the empty string."""
+    """Record of an operator, UNKNOWN where there is none; the default domain is the empty string.
+
+    Records of TensorFlow Lite's operators are loaded with the first of them.
+    """
+    if domain == TFLITE:
+        from onnxlint_cmsis.operators.tflite_registry import TFLITE_OPERATORS
+
+        return TFLITE_OPERATORS.get(name, UNKNOWN)
     return OPERATORS.get((domain, name), UNKNOWN)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class Form(str, Enum):
@@ -20,6 +20,14 @@ class Form(str, Enum):
     """[..., K, N], or a vector."""
     GEMM = "gemm"
     """[K, N], with `transB` [N, K]; of rank 2."""
+    CHANNELS_LAST = "convolution, channels last"
+    """[M, kernel..., C / group]; the data has its channels last too."""
+    DEPTHWISE_LAST = "depthwise convolution, channels last"
+    """[1, kernel..., C x multiplier]; the data has its channels last too."""
+    TRANSPOSED_LAST = "transposed convolution, channels last"
+    """[M, kernel..., C]; the data has its channels last too."""
+    ROWS = "rows"
+    """[N, K]."""
 
 
 class Sums(str, Enum):
@@ -31,6 +39,8 @@ class Sums(str, Enum):
     """int32; the bias is int32 and is added before any scale."""
     SCALED = "scaled integers"
     """int32, scaled to real numbers; the bias is real and is added behind the scale."""
+    STORED = "as the data is stored"
+    """INTEGERS where data and weights are stored in integers, FLOAT where neither is, else SCALED (`sums_of`)."""
 
 
 class Quantized(NamedTuple):

@@ -8,10 +8,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.generic]
+from onnxlint_cmsis.proof.proven_model import Array, RuntimeRefusalError
 
 
 class Optimization(str, Enum):
@@ -31,10 +28,6 @@ and QuantizeLinear by their largest element, which a lane that does nothing may 
 EXACT = {"session.qdq_matmulnbits_accuracy_level": "1"}
 """Options by which kernels compute what the file says: a MatMul of floats and dequantized weights becomes a
 MatMulNBits, which at the level it is shipped with, 4, quantizes the floats by their largest element."""
-
-
-class RuntimeRefusalError(Exception):
-    """ONNX Runtime does not take or run the model; the text is its first line."""
 
 
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
@@ -60,6 +53,7 @@ class RuntimeSession:
         options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value.split()[0])
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.use_deterministic_compute = True
+        options.enable_mem_pattern = False  # its second run would set up memory anew; most sessions run three times
         options.log_severity_level = 4
         lossy = [] if level is Optimization.SHIPPED else LOSSY
         for key, value in {} if level is Optimization.SHIPPED else EXACT.items():

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.proof.compare import OutputComparison, unit_outputs
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.proof.compare import OutputComparison
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
-from onnxlint_cmsis.proof.inputs import Input, model_inputs
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError, RuntimeSession
+from onnxlint_cmsis.proof.inputs import Input
+from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel, RuntimeRefusalError, Session
 from onnxlint_cmsis.types import InputShapes
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""
@@ -40,22 +38,40 @@ class Runner:
     Raises UnfedError for inputs that cannot be made, RuntimeRefusalError for a model that runs with none.
     """
 
-    def __init__(
-        self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Optimization = Optimization.DEFAULT
+    def __init__(  # noqa: PLR0913
+        self,
+        model: ProvenModel,
+        seed: int,
+        shapes: InputShapes,
+        level: RunLevel | None = None,
+        inner: Sequence[str] = (),
+        *,
+        tried: Sequence[int] = range(PROBE),
     ) -> None:
-        self.model, self.data, self.level = model, data, level
-        self._seed = seed
-        self._inputs: list[Input] = model_inputs(model, shapes)
-        self._sessions = {level: RuntimeSession(data, level)}
+        """`level` is the model's first unless another is given; `inner` are tensors that are asked for as well.
+
+        `tried` are the numbers of the inputs with which a setting has to run.
+        """
+        self.model, self.level = model, level or model.levels()[0]
+        self._seed, self._tried = seed, tried
+        self._inputs: list[Input] = model.inputs(shapes)
+        self._sessions = {self.level: model.session(self.level, inner)}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._room = KEPT_BYTES
+        self._opened: tuple[tuple[RunLevel, Sequence[str]], Session] | None = None
         self._settings = self._that_run()
 
-    def session(self, level: Optimization) -> RuntimeSession:
+    def session(self, level: RunLevel) -> Session:
         """The model ready to run at a level. Raises RuntimeRefusalError."""
         if level not in self._sessions:
-            self._sessions[level] = RuntimeSession(self.data, level)
+            self._sessions[level] = self.model.session(level)
         return self._sessions[level]
+
+    def opened(self, level: RunLevel, inner: Sequence[str]) -> Session:
+        """The model with tensors inside that can be asked for; the last one is kept. Raises RuntimeRefusalError."""
+        if self._opened is None or self._opened[0] != (level, inner):
+            self._opened = (level, inner), self.model.session(level, inner)
+        return self._opened[1]
 
     def feed(self, number: int, setting: Setting | None = None) -> Feed:
         """The `number`-th input, with the first setting unless another is given."""
@@ -76,13 +92,13 @@ class Runner:
         found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
         return any(one.largest for one in found.differences())
 
-    def compared(self, new: bytes, count: int, level: Optimization) -> Compared:
+    def compared(self, new: ProvenModel, count: int, level: RunLevel) -> Compared:
         """Outputs beside those of another model; no more are tried once the two cannot be equal.
 
         Raises RuntimeRefusalError.
         """
-        old, other = self.session(level), RuntimeSession(new, level)
-        found, worst = OutputComparison(old.outputs, unit_outputs(self.model)), None
+        old, other = self.session(level), new.session(level)
+        found, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
         with ThreadPoolExecutor(1) as beside:
             for number, setting in self._places(count):
                 values = self.feed(number, setting)
@@ -93,10 +109,10 @@ class Runner:
                     break
         return Compared(found, worst)
 
-    def differing_output(self, new: bytes, level: Optimization, feeds: Iterable[Feed]) -> str:
+    def differing_output(self, new: ProvenModel, level: RunLevel, feeds: Iterable[Feed]) -> str:
         """The first output that differs on some inputs; empty where none does. Raises RuntimeRefusalError."""
-        old, other = self.session(level), RuntimeSession(new, level)
-        found = OutputComparison(old.outputs, unit_outputs(self.model))
+        old, other = self.session(level), new.session(level)
+        found = OutputComparison(old.outputs, self.model.unit_outputs())
         for values in feeds:
             found.add(old.run(values), other.run(values))
         return found.differs
@@ -106,7 +122,7 @@ class Runner:
             for number in range(min(count, PROBE) if place else count):
                 yield number, setting
 
-    def _outputs(self, level: Optimization, number: int, setting: Setting) -> list[Any]:
+    def _outputs(self, level: RunLevel, number: int, setting: Setting) -> list[Any]:
         """Outputs on one input. Raises RuntimeRefusalError."""
         key = (level, setting, number)
         if key not in self._kept:
@@ -131,7 +147,7 @@ class Runner:
             if found and setting.wide != found[0].wide:
                 continue
             try:
-                for number in range(PROBE):
+                for number in self._tried:
                     self._outputs(self.level, number, setting)
             except RuntimeRefusalError as error:
                 refusals.append(error)

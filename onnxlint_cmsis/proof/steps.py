@@ -7,17 +7,15 @@ reads a table), by how much depends on the scales.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.proof.branches import with_outputs
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.proof_result import ValueChange
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
+    from onnxlint_cmsis.proof.proven_model import ProvenModel
     from onnxlint_cmsis.proof.runner import Runner
 
 SHARE = 1 / 255
@@ -46,13 +44,11 @@ class Watched(NamedTuple):
     """The same in the second model."""
 
 
-def changes(runner: Runner, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...]:
+def changes(runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...]:
     """The largest change of each value over so many inputs. Raises RuntimeRefusalError."""
-    found = [_Extent(one) for one in watched]
-    changed: ModelProto = type(runner.model).FromString(new)
+    found, level = [_Extent(one) for one in watched], runner.model.plain_level
     names, new_names = [one.name for one in watched], [one.new_name for one in watched]
-    before = RuntimeSession(with_outputs(runner.model, names), Optimization.NONE)
-    after = RuntimeSession(with_outputs(changed, new_names), Optimization.NONE)
+    before, after = runner.model.session(level, names), new.session(level, new_names)
     for feed in runner.feeds(count):
         pairs = zip(found, before.run(feed, names), after.run(feed, new_names), strict=True)
         for extent, one, other in pairs:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
 
-TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization"}
+TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization", "6": "memory"}
 """Tag by the first digit of the code."""
 
-PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high", "4": "high", "5": "high"}
+PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high", "4": "high", "5": "high", "6": "high"}
 """Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
 read and never run."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
@@ -35,18 +35,16 @@ class ConditionRow(NamedTuple):
     """A milder level than the rule's."""
     sure: bool = True
     """False where what the converter writes decides."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layer too: it holds for one of them. Empty where `holds` alone decides."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
         """Whether the row decides about a layer in a revision."""
         dated = self.since <= runtime.since and (not self.until or runtime.since < self.until)
-        return dated and (not self.ops or facts.op in self.ops) and self.holds(facts)
+        asked = (not self.ops or facts.op in self.ops) and (not self.causes or facts.cause in self.causes)
+        return dated and asked and self.holds(facts)
 
 
 def always(_facts: LayerFacts) -> bool:
     """A condition that always holds."""
     return True
-
-
-def caused(*causes: Cause) -> Callable[[LayerFacts], bool]:
-    """The condition that CMSIS-NN cannot compute a layer for one of these causes."""
-    return lambda facts: facts.cause in causes

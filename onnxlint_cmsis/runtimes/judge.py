@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
-from onnxlint_cmsis.lower.work import ENOUGH, total, work_of
+from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
@@ -16,7 +17,7 @@ from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
     "tflm": tflm_conditions.ROWS,
@@ -50,6 +51,17 @@ class JudgedLayer(NamedTuple):
     """Why, as a clause."""
     padded: bool = False
     """Whether its padding becomes a PAD operator."""
+
+
+class Consequence(NamedTuple):
+    """What a runtime makes of a layer for the cause for which CMSIS-NN refuses it."""
+
+    text: str
+    """What it does, as a sentence."""
+    reason: str
+    """Why, and where its source says so."""
+    level: Level | None
+    """A milder level than an error."""
 
 
 class Judged(NamedTuple):
@@ -96,9 +108,22 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
     return judged._replace(record=record, padded=True)
 
 
+def consequences(layers: tuple[JudgedLayer, ...], runtime: Runtime) -> dict[int, Consequence]:
+    """What becomes of the layers whose row is about CMSIS-NN's own cause, by the index of their nodes."""
+    found = {}
+    for layer in layers:
+        row = layer.row
+        if row and row.causes:
+            text = _phrase(row, runtime)
+            level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+            reason = f"{runtime.title}: {layer.reason} ({row.source})"
+            found[layer.record.node.index] = Consequence(f"{text[0].upper()}{text[1:]}.", reason, level)
+    return found
+
+
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
     """What is to be said, once for each operator and reason."""
-    work = {layer.record.node.index: work_of(graph, layer.record).operations for layer in layers}
+    work = {layer.record.node.index: work_of(graph, layer.record) for layer in layers}
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
         if layer.row and layer.row.kind:
@@ -108,10 +133,11 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             row.kind,
             row.verdict,
             f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
-            _place(graph.path, nodes[0]),
+            node_location(graph.path, nodes[0]),
             _labels(nodes),
             level=_level(row, nodes, work),
-            source=row.source,
+            source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
+            causes=row.causes,
         )
         for (op, row, reason), nodes in groups.items()
     ]
@@ -122,17 +148,17 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
     """What the runtime does, or may do."""
     surely, maybe, then = PHRASES[row.verdict]
-    return f"{surely if row.sure else maybe} {then}".strip().format(title=runtime.title)
+    return f"{surely if row.sure and runtime.ran else maybe} {then}".strip().format(title=runtime.title)
 
 
 def _labels(nodes: list[Node]) -> tuple[str, ...]:
     return tuple(node.label for node in nodes)
 
 
-def _level(row: ConditionRow, nodes: list[Node], work: dict[int, int | None]) -> Level | None:
+def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
     """The row's level; that of the rule where reference code does much of a model's work."""
-    mine, every = total(work[node.index] for node in nodes), total(work.values())
-    much = mine is not None and every and mine / every >= ENOUGH
+    share = share_of_work(work, [node.index for node in nodes])
+    much = share is not None and share >= ENOUGH
     return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
 
 
@@ -141,10 +167,5 @@ def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
         f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
         "front, and the layer is judged without padding."
     )
-    place = _place(path, nodes[0])
+    place = node_location(path, nodes[0])
     return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
-
-
-def _place(path: str, node: Node) -> Location:
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)

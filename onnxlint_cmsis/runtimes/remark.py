@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.types import Level, Location
 
@@ -30,6 +30,8 @@ class RuntimeRemark(NamedTuple):
     """A milder level than the rule's."""
     source: str = ""
     """File and line of the runtime that decides it, and its commit."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layers too: the rule that claims them tells of both."""
 
 
 def named(labels: tuple[str, ...]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.report_json import memory_json
-from onnxlint_cmsis.tflite_files.builds import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 
 
-def memory_reports(
-    path: str, settings: Settings, optimized_for: Literal["SPEED", "SIZE"], data: bytes | None = None
-) -> list[dict[str, object]]:
+def memory_reports(path: str, settings: Settings, data: bytes | None = None) -> list[dict[str, object]]:
     """One report per target, in order, for builds with checks. Raises ModelError."""
     model = read_tflite(path, data)
-    builds = [build_for(settings.runtime, target, optimized_for=optimized_for) for target in settings.targets]
+    builds = [build_for(settings.runtime, target, settings.cmsis_nn_build) for target in settings.targets]
     return [_report(model, build) for build in builds]
 
 

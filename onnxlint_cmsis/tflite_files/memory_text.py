@@ -17,7 +17,7 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
     """Sums and parts of an arena, without the plan."""
     more = memory["arena_needed"] - memory["arena_used"]
     needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
-    parts = ", ".join(f"{name} {size}" for name, size in memory["persistent"].items())
+    parts = ", ".join(f"{name} {size}" for name, size in memory["persistent"].items()) or "none"
     scratch = ", ".join(f"operator {row['op']}: {row['bytes']}" for row in memory["scratch"]) or "none"
     alive = memory["alive"] or [0]
     peak = alive.index(max(alive))

@@ -14,11 +14,13 @@ import pytest
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
-from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
 from onnxlint_cmsis.commands.config_schema import schema
+from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of
 from onnxlint_cmsis.config.files import ConfigError, SettingsLayer
 from onnxlint_cmsis.config.globs import Glob
+from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.resolve import Configuration, make_settings
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.types import Isa, Level
@@ -56,6 +58,12 @@ unsafe-fixes = true
 weights = false
 size-checks-limit = "unlimited"
 size-checks-layers = 40
+cmsis-nn-build = "SIZE"
+ram = "192K"
+board = {cortex-m4 = "nucleo-l4r5zi"}
+[flash]
+"*" = 1048576
+cortex-m4 = "512kB"
 [levels]
 CNN103 = "note"
 [per-file-ignores]
@@ -102,6 +110,15 @@ BAD = [
     ("min-gain = true", "min-gain: True is not a number from 0 to 100"),
     ("fix-budget-bytes = 1.5", "fix-budget-bytes: 1.5 is not a whole number of bytes from 0 up, or 'unlimited'"),
     ("unsafe-fixes = 'yes'", "unsafe-fixes: 'yes' is not true or false"),
+    ("ram = '256k'", "ram: '256k' has a unit that is not known; did you mean 256K (262,144 bytes) or 256kB"),
+    ("ram = '12 parsecs'", "units are K, KiB, M, MiB, kB, MB"),
+    ("flash = 0", "flash: 0 is not between 1 byte and 4,294,967,296 bytes"),
+    ("flash = true", "flash: True is not a number of bytes, with K, KiB, M, MiB, kB or MB behind it or not"),
+    ("ram = {cortex-m4 = 'all'}", "ram: 'all' is not a number of bytes"),
+    ("board = 'nucleo-l4r5z'", "board: board 'nucleo-l4r5z' is not known; did you mean nucleo-l4r5zi"),
+    ("targets = ['m55']\nboard = 'rpi-pico'", "board: rpi-pico has a cortex-m0+, and a target is cortex-m55"),
+    ("targets = ['m55']\nram = {cortex-m4 = '1M'}", "ram: cortex-m4 is not among the targets, cortex-m55"),
+    ("cmsis-nn-build = 'FAST'", "cmsis-nn-build: 'FAST' is not one of SPEED, SIZE, NONE"),
     ("a = ", "not valid TOML"),
 ]
 
@@ -125,6 +142,9 @@ def test_every_key_is_read(tmp_path):
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
     assert (found.unsafe_fixes, found.weights) == (True, False)
     assert (found.size_checks_limit, found.size_checks_layers) == (None, 40)
+    assert (found.cmsis_nn_build, found.ram) == ("SIZE", {"*": 196608})
+    assert found.flash == {"*": 1048576, "cortex-m4": 512000}
+    assert [board.name for board in found.board.values()] == ["nucleo-l4r5zi"]
     assert found.ignore + found.extend_ignore == ("CNN102", "CNN111")
     assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
@@ -150,7 +170,7 @@ def test_schema_agrees_with_the_checks():
     validator = jsonschema.Draft202012Validator(schema())
     validator.check_schema(schema())
     assert not list(validator.iter_errors(tomllib.loads(GOOD)))
-    unseen = ("CNN9", "@", "z80", "'1.0'", "= \n", "a = ")
+    unseen = ("CNN9", "@", "z80", "'1.0'", "= \n", "a = ", "rpi-pico", "'1M'")
     for text, _ in BAD:
         if not any(word in text for word in unseen):
             assert list(validator.iter_errors(tomllib.loads(text))), text
@@ -216,6 +236,34 @@ def test_a_setting_is_added_by_one_row(tmp_path):
     assert copy.python("scripts/make_docs.py").returncode == 0
     page = (tmp_path / "docs" / "config.md").read_text(encoding="utf-8")
     assert "| `top-speed` | a whole number from 1 to 64 | `3` | `--top-speed` |" in page
+
+
+def test_a_board_stands_for_cpu_ram_and_flash():
+    found = make_settings(board="NUCLEO_L4R5ZI", ram="96K")
+    (target,) = found.targets
+    assert (target.cpu, *found.room(target)) == ("cortex-m4", 98304, 2097152, "nucleo-l4r5zi")
+
+
+def test_figures_of_a_file_that_no_target_has_are_left_alone(tmp_path):
+    text = "board = {cortex-m4 = 'nano-33-ble', 'cortex-m0+' = 'rpi-pico'}\nram = {cortex-m55 = '1M'}\n"
+    found = settings(tmp_path, text, options={"targets": ["m0+", "m55", "m7"]})
+    rooms = [tuple(found.room(target)[:2]) for target in found.targets]
+    assert rooms == [(270336, 2097152), (1048576, None), (None, None)]
+
+
+def test_every_board_is_a_cpu_that_is_known_and_names_its_page():
+    for board in KNOWN_BOARDS:
+        assert parse_target(board.cpu).cpu == board.cpu
+        assert board.source.startswith("https://")
+        assert 0 < board.ram < board.flash
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("64", 64), ("256K", 262144), ("256 KiB", 262144), ("1.5M", 1572864), ("2kB", 2000), ("1MB", 10**6), (7, 7)],
+)
+def test_sizes_of_memory(text, size):
+    assert byte_size(text) == size
 
 
 def test_defaults():

@@ -17,7 +17,13 @@ def build_of(row: dict[str, Any]) -> TflmBuild:
     release = "7.0.0" if row["cmsis_nn"] == "v7.0.0" else "main"
     target = parse_target(row["cpu"], release)
     own = row["cmsis_nn"] != "v7.0.0"
-    return TflmBuild(target, optimized_for=row["optimized_for"], checks=row["build"] == "default", own_library=own)
+    return TflmBuild(
+        target,
+        optimized_for=row["optimized_for"],
+        checks=row["build"] == "default",
+        with_cmsis_nn=row.get("kernels", "cmsis_nn") == "cmsis_nn",
+        own_library=own,
+    )
 
 
 def once(message: str) -> str:

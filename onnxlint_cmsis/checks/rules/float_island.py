@@ -10,20 +10,25 @@ A part at the end of a model may be wanted: a Softmax of ten numbers costs littl
 **What to do.** Quantize what is between as well. With ONNX Runtime's quantizer (tried with 1.31.1): leave its nodes
 out of `nodes_to_exclude`, and their operators in `op_types_to_quantize`, which may name operators that it does not
 quantize otherwise; the operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not.
+ConvInteger and MatMulInteger give sums without a scale: quantize the float model with `quantize_static`, which makes
+none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.quantization_check import ENOUGH, described, is_much, share_of_macs
+from onnxlint_cmsis.checks.quantization_check import described, is_much, share_of_macs
 from onnxlint_cmsis.checks.quantizer import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.lower.work import percent
+from onnxlint_cmsis.lower.work import SMALLEST, percent
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.roles import Sums
 from onnxlint_cmsis.types import Level, Statement
 
 SHOWN = 2
@@ -70,16 +75,17 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: str) -> Statement:
     graph, first = subject.model.graph, island.records[0].node
     share = share_of_macs(subject.model, island.records)
-    part = f", {percent(share)} of the model's multiply-accumulates" if share >= ENOUGH else ""
+    part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
     others = len(island.records) - 1
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
     text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
     return Statement(
-        f"{text} {_remedy(graph, island)}",
+        text,
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
+        remedy=_remedy(graph, island),
     )
 
 
@@ -93,11 +99,9 @@ def _does(island: FloatIsland) -> str:
 
 
 def _remedy(graph: Graph, island: FloatIsland) -> str:
-    tensor = island.last[0] if island.last else ""
-    if len(island.records) == len(island.last) == 1 and tensor not in graph.outputs:
-        readers = len(graph.consumers.get(tensor, ()))
-        if readers > 1:
-            return advice(graph, f"Quantize it once for all {readers} that read it", 'no {"DedicatedQDQPair": True}')
+    if any(operator_of(each.node).roles.sums is Sums.INTEGERS for each in island.records):
+        option = "quantize_static of the float model with quant_format=QuantFormat.QDQ"
+        return advice(graph, "Quantize to layers that give integers of a fixed scale", option)
     option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
     return advice(graph, "Quantize what is between as well", option)
 

@@ -4,7 +4,9 @@ The chosen CMSIS-NN release has no entry point for the operator with these data 
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
 to bring a kernel of its own: usually a plain reference loop, sometimes none. It is told once for each model and reason,
 with the share of the model's work that these nodes do: multiply-accumulates, and for nodes without any the elements
-that they go over. From 5 % on it is a warning, below a note. Nodes that cost nothing are not told of.
+that they go over, each of which counts as up to 20. From 5 % on it is a warning, below a note
+([why](../cost.md#what-a-warning-is-worth)). Nodes that cost nothing are not told of, nor those that measure a scale at
+run time (CNN507).
 
 **What to do.** Use a release that has the kernel (the message names the first), or another form of the
 operator.
@@ -13,13 +15,17 @@ operator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, Subject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision
-from onnxlint_cmsis.lower.work import ENOUGH, percent, total
+from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         weight = _weighed(subject.model, [member.record for member in members])
         for member in members:
             index = member.record.node.index
-            if subject.model.work[index].operations != 0 and index not in subject.model.told:
+            if subject.model.work[index].effort != 0 and index not in subject.model.told:
                 yield _statement(subject.model.graph.path, member, reason, weight)
 
 
@@ -82,10 +88,11 @@ def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
         for record in subject.lowered.beside
     ]
     found += [_Missing(*refusal) for refusal in subject.release_refusals]
-    told = [each for each in found if each.decision.cause in RULE.kinds]
     groups: dict[str, list[_Missing]] = {}
-    for each in told:
-        groups.setdefault(each.decision.reason, []).append(each)
+    for each in found:
+        dynamic = operator_of(each.record.node).elements is Elements.MEASURED
+        if each.decision.cause in RULE.kinds and not dynamic:
+            groups.setdefault(each.decision.reason, []).append(each)
     return groups
 
 
@@ -102,17 +109,19 @@ class _Weight(NamedTuple):
 
 def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
     nodes = {record.node.index: record for record in records}
-    mine = total(model.work[index].operations for index in nodes)
-    every = total(work.operations for work in model.work.values())
-    if mine is None or not every:
+    share = share_of_work(model.work, nodes)
+    if share is None:
         weighted = any(record.weighted for record in nodes.values())
         return _Weight(Level.WARNING if weighted else Level.NOTE, "", None)
-    share = mine / every
     macs = total(model.work[index].macs for index in nodes)
-    unit = "multiply-accumulates" if macs else "elements gone over"
+    mine, unit = (macs, "multiply-accumulates") if macs else (_elements(model, nodes), "elements gone over")
     who = "It does" if len(nodes) == 1 else "Nodes of this reason do"
     text = f" {who} {percent(share)} of the model's work ({mine:,} {unit})."
     return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, round(share, 4))
+
+
+def _elements(model: ModelAnalysis, nodes: Iterable[int]) -> int:
+    return total(model.work[index].elements for index in nodes) or 0
 
 
 def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> Statement:

@@ -3,7 +3,8 @@
 arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of
 scale 1/32768 and zero-point 0. It has no argument for either. In a model that reads them with another scale, every
 number is off: ONNX Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro
-refuses such a model at the start; a generator that knows the difference computes plain code.
+refuses such a model at the start, which is an error; a generator that knows the difference computes plain code, which
+is a warning.
 
 **What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0. With ONNX Runtime's quantizer
 (tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256,
@@ -36,13 +37,13 @@ g (int8[1, 16] x) => (int8[1, 16] y)
 RULE = Rule(
     code="CNN509",
     name="softmax-scale",
-    level=Level.WARNING,
+    level=Level.ERROR,
     scope=RuleScope.MODEL,
     summary="Softmax's result has another scale or zero-point than CMSIS-NN gives it.",
     docs=__doc__,
     action=RESCALE,
-    bad=Example(_MODEL.replace("SCALE", "0.00392157")),
-    good=Example(_MODEL.replace("SCALE", "0.00390625")),
+    bad=Example(_MODEL.replace("SCALE", "0.00392157"), options="--runtime tflm"),
+    good=Example(_MODEL.replace("SCALE", "0.00390625"), options="--runtime tflm"),
     kinds=(Cause.SOFTMAX_SCALE.value,),
 )
 

@@ -3,7 +3,9 @@
 `cmsis_nn_pool_params` has no scales: arm_avgpool_s8 and arm_max_pool_s8 give out integers of the scale that they
 read, and so do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. Where
 input and output have different scales or zero-points, the numbers would be wrong; plain code that changes the scale
-has to run instead. A QuantizeLinear of what has another scale already is such a change, too.
+has to run instead. A QuantizeLinear of what has another scale already is such a change, too. Plain code is a warning
+where it does much of a model's work; TensorFlow Lite Micro refuses pools and concatenations of unequal scales at the
+start, which is an error.
 
 **What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
 of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX
@@ -31,10 +33,10 @@ COPY = "move"
 """Kind of plain code that only copies elements."""
 
 _MODEL = """
-g (int8[1, 16, 8, 8] x) => (int8[1, 16, 1, 1] y)
+g (int8[1, 16, 8, 8] x) => (int8[1, 16, 4, 4] y)
 <float s = {0.1}, int8 z = {0}, float t = {SCALE}> {
     a = DequantizeLinear(x, s, z)
-    b = GlobalAveragePool(a)
+    b = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(a)
     y = QuantizeLinear(b, t, z)
 }
 """
@@ -42,13 +44,13 @@ g (int8[1, 16, 8, 8] x) => (int8[1, 16, 1, 1] y)
 RULE = Rule(
     code="CNN510",
     name="unequal-scales",
-    level=Level.WARNING,
+    level=Level.ERROR,
     scope=RuleScope.MODEL,
     summary="Input and output have different scales where a function copies integers.",
     docs=__doc__,
     action=RESCALE,
-    bad=Example(_MODEL.replace("SCALE", "0.05")),
-    good=Example(_MODEL.replace("SCALE", "0.1")),
+    bad=Example(_MODEL.replace("SCALE", "0.05"), options="--runtime tflm"),
+    good=Example(_MODEL.replace("SCALE", "0.1"), options="--runtime tflm"),
     kinds=(Cause.UNEQUAL_SCALES.value,),
 )
 
@@ -66,4 +68,4 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
             wanted[float_name(record.node.outputs[0])] = source
     if not wanted:
         return "Give both one scale and zero-point."
-    return advice(graph, "Give all that they read and write one scale and zero-point", overrides(wanted))
+    return advice(graph, "Give what they read and write one scale and zero-point", overrides(wanted))

@@ -10,7 +10,7 @@ import numpy as np
 from onnxlint_cmsis.algebra.spread import anywhere, fits
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.values.movements import Movement, passage
+from onnxlint_cmsis.operators.values.movements import Movement, moved_input, passage
 from onnxlint_cmsis.operators.values.value_view import has
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Demand:
             if name in self.masks:
                 way, mask = passage(node, self.view, position), self.masks[name]
                 move = movement(way) if way is not None and mask.ndim else None
-                self._apply(node, None if move is None else {0: move.backward(mask)})
+                self._apply(node, None if move is None else {moved_input(node, self.view): move.backward(mask)})
 
     def _need_all(self, names: Iterable[str]) -> None:
         for name in names:

@@ -10,7 +10,7 @@ import numpy as np
 
 from onnxlint_cmsis.dims.lanes.weighted_layers import weighted_of
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.values.movements import passage
+from onnxlint_cmsis.operators.values.movements import moved_input, passage
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Interval
@@ -60,7 +60,8 @@ def _complete(node: Node) -> bool:
 
 
 def _moved(node: Node, view: LaneView, position: int) -> Interval | None:
-    """Elements of the first input where an output has them."""
-    way, known, movement = passage(node, view, position), view.input(node, 0), operator_of(node).movement
+    """Elements of the data where an output has them."""
+    way, movement = passage(node, view, position), operator_of(node).movement
+    known = view.input(node, moved_input(node, view))
     move = None if way is None or movement is None else movement(way)
     return None if known is None or move is None else known.moved(move.forward)

@@ -96,6 +96,13 @@ class LaneView(ValueView):
             return np.array([np.nan])
         return known.low.reshape(-1)
 
+    def zero_points(self, node: Node, position: int) -> Floats:
+        """Zero-points of an input: one, or one for each index of its channels; NaN where they are not known."""
+        stored = self.graph.quantization.get(node.inputs[position]) if has(node, position) else None
+        if stored is not None:
+            return np.array(stored.zero_points or (0,), np.float64)
+        return self.vector(node, self.roles(node).zero_points.get(position, -1), 0.0)
+
     def learn(self, node: Node, position: int, found: Interval | None) -> None:
         """Keep the values of an output, as far as its shape and type allow."""
         name = node.outputs[position]

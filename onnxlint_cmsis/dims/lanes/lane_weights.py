@@ -28,7 +28,7 @@ def lane_weights(view: LaneView, node: Node, position: int, channels: int) -> La
     if shape is None or None in shape or not view.is_constant(name):
         return None
     sizes = [size or 0 for size in shape]
-    zero = view.vector(node, view.roles(node).zero_points.get(position, -1), 0.0)
+    zero = view.zero_points(node, position)
     if prod(sizes) > MAX_ELEMENTS or len(zero) not in (1, sizes[channels]):
         return None
     zero = zero.reshape([-1 if axis == channels else 1 for axis in range(len(sizes))])

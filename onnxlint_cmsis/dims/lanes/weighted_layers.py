@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.dims.lanes.channels_last_layers import CHANNELS_LAST, channels_last
 from onnxlint_cmsis.dims.lanes.lane_weights import lane_weights
 from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
 from onnxlint_cmsis.graph.window_attributes import padded
 from onnxlint_cmsis.operators.roles import Form, Sums
+from onnxlint_cmsis.operators.sums import sums_of
 from onnxlint_cmsis.operators.values.value_view import has, real_attribute
 
 if TYPE_CHECKING:
@@ -36,8 +38,10 @@ def _fits(found: Weighted, result: Sequence[Size]) -> bool:
 
 def _form(node: Node, view: LaneView) -> Weighted | None:
     roles = view.roles(node)
-    if roles.form is None or roles.sums is Sums.SCALED:
+    if roles.form is None or sums_of(view.graph, node) is Sums.SCALED:
         return None
+    if roles.form in CHANNELS_LAST:
+        return channels_last(node, view)
     if roles.form is Form.CONVOLUTION:
         return _convolution(node, view)
     if roles.form is Form.TRANSPOSED:
@@ -51,7 +55,8 @@ def _batch_turned(node: Node) -> bool:
 
 
 def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
-    zero = view.vector(node, view.roles(node).zero_points.get(data, -1), 0.0)
+    """The one zero-point of the data, NaN where there are several."""
+    zero = view.zero_points(node, data)
     return zero if len(zero) == 1 else np.array([np.nan])
 
 

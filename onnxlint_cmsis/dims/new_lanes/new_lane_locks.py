@@ -13,6 +13,7 @@ from onnxlint_cmsis.algebra.spread import level
 from onnxlint_cmsis.dims.new_lanes.new_lane_view import NewLaneView
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.values.movements import moved_input
 from onnxlint_cmsis.operators.values.value_view import has
 
 
@@ -97,7 +98,7 @@ def _made(node: Node, view: NewLaneView) -> Interval:
     operator, elem_type = operator_of(node), view.made_type(node)
     found = None
     if operator.movement is not None:
-        found = view.input(node, 0)
+        found = view.input(node, moved_input(node, view))
     elif callable(operator.values):
         try:
             found = operator.values(node, view)

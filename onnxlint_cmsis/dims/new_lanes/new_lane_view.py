@@ -17,6 +17,7 @@ from onnxlint_cmsis.dims.fills import FillKind, NotFilledError, check_weights, f
 from onnxlint_cmsis.graph.model import Constant, Node
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Roles, Sums
+from onnxlint_cmsis.operators.sums import sums_of
 from onnxlint_cmsis.operators.values.value_view import LayerSum, ValueView, has
 
 MAX_READ = 4096
@@ -110,7 +111,7 @@ class NewLaneView(ValueView):
         if self.wanted <= rows:
             return True
         data = [place for place in roles.data_of(node) if not self.constants.constant(node.inputs[place])]
-        if len(data) != 1 or roles.sums is not Sums.FLOAT or not self.is_new(node, data[0]):
+        if len(data) != 1 or sums_of(self.graph, node) is not Sums.FLOAT or not self.is_new(node, data[0]):
             return False
         return self.wanted - rows <= self._of_operand(node, data[0]) and bool(self._new(node, data[0]).zero)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.flat_file import TABLE_COST, FlatFile, Span, damaged
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, Field, fields
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 SCALARS: dict[str, tuple[str, int]] = {
     "bool": ("?", 1),
@@ -109,6 +109,14 @@ class Table(NamedTuple):
         """Where the bytes of a vector lie; they are not read."""
         position = self._position(fields(self.kind)[name].slot)
         return self.file.vector(self.file.follow(position), 1) if position else Span(0, 0)
+
+    def place(self, name: str) -> int:
+        """Where a field's number or offset stands; 0 where the file leaves the field out."""
+        return self._position(fields(self.kind)[name].slot)
+
+    def slots(self) -> set[int]:
+        """Positions in the vtable of the fields that the file gives, also of those without a name."""
+        return {slot for slot in range((self.vtable.length - 4) // 2) if self._position(slot)}
 
     def _position(self, slot: int) -> int:
         """Where a field's value lies; 0 where the file leaves the field out."""

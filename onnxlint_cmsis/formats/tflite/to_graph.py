@@ -16,10 +16,18 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, Tfli
 from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
-from onnxlint_cmsis.graph.model import Attribute, Body, Constant, Graph, Node, Problem, StoredQuantization, Tensor
+from onnxlint_cmsis.graph.model import (
+    TFLITE,
+    Attribute,
+    Body,
+    Constant,
+    Graph,
+    Node,
+    Problem,
+    StoredQuantization,
+    Tensor,
+)
 
-DOMAIN = "tflite"
-"""Domain of the builtin operators; custom ones have `tflite.custom` and their own name."""
 MAX_METADATA = 65536
 """Bytes of the longest metadata entry that is read as text."""
 
@@ -52,6 +60,7 @@ def to_graph(model: TfliteModel) -> Graph:
         problems=tuple(builder.problems),
         metadata=_metadata(model),
         quantization=builder.quantization,
+        variables=frozenset(builder.variables),
     )
 
 
@@ -64,20 +73,23 @@ class _Builder:
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[str, Constant] = {}
         self.quantization: dict[str, StoredQuantization] = {}
+        self.variables: set[str] = set()
         self.problems: list[Problem] = []
         self.keys: dict[int, tuple[str, ...]] = {}
 
     def add(self, number: int, path: str) -> None:
         """A subgraph's tensors and operators; one that two operators run is added once."""
         subgraph = self.model.subgraphs[number]
-        self.keys[number] = _keys(subgraph, path)
+        self.keys[number] = tensor_keys(subgraph, path)
         for key, tensor in zip(self.keys[number], subgraph.tensors, strict=True):
             shape = tuple(None if size < 0 else size for size in tensor.shape)
             self.tensors[key] = Tensor(key, elem_type(tensor), shape)
             if tensor.quantization:
-                self.quantization[key] = tensor.quantization
+                self.quantization[key] = _along_its_axes(tensor.quantization, len(shape))
             if self.model.is_constant(tensor):
                 self.constants[key] = constant(self.model, tensor, key)
+            if tensor.is_variable:
+                self.variables.add(key)
             if tensor.encoding:
                 text = f"'{key}' is stored in a form ({tensor.encoding}) that is not read"
                 self.problems.append(Problem("undecided", text))
@@ -92,7 +104,7 @@ class _Builder:
             index=position,
             name=f"{operator.title}#{index}",
             op_type=operator.title,
-            domain=f"{DOMAIN}.custom" if custom else DOMAIN,
+            domain=f"{TFLITE}.custom" if custom else TFLITE,
             opset=operator.version,
             inputs=tuple(keys[tensor] if tensor >= 0 else "" for tensor in operator.inputs),
             outputs=tuple(keys[tensor] for tensor in operator.outputs),
@@ -124,7 +136,7 @@ class _Builder:
                 self.problems.append(Problem("undecided", text))
 
 
-def _keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
+def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
     """A key for each tensor: its name, with its index where another has that name, behind the subgraph's path."""
     seen: set[str] = set()
     keys: list[str] = []
@@ -134,6 +146,11 @@ def _keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
         seen |= {name, key}
         keys.append(f"{path}/{key}" if path else key)
     return tuple(keys)
+
+
+def _along_its_axes(stored: StoredQuantization, rank: int) -> StoredQuantization:
+    """Scales of a vector lie along it, whatever axis the file gives: converters write that of the weights there."""
+    return stored._replace(axis=0) if rank == 1 else stored
 
 
 def _attribute(value: Value) -> Attribute:

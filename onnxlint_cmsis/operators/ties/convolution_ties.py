@@ -21,8 +21,8 @@ def convolution(context: Context, data: int, weights: int, per_output: tuple[int
     elif context.size(columns) == 1:
         made, reads = _depthwise(context, channels, kernel, group), []
     else:
-        made, reads = _grouped(context, channels, rows, columns, group)
-    _layer(context, weights, [rows], reads)
+        made, reads = grouped(context, channels, rows, columns, group)
+    note_layer(context, weights, [rows], reads)
     _finish(context, axes, kernel, made, per_output)
 
 
@@ -41,7 +41,7 @@ def transposed_convolution(context: Context, data: int, weights: int, per_output
         context.name_attribute("group", 0, [channels])
     else:
         made, decides, reads = _transposed_groups(context, channels, rows, columns, group)
-    _layer(context, weights, decides, reads)
+    note_layer(context, weights, decides, reads)
     _finish(context, axes, kernel, made, per_output)
 
 
@@ -52,7 +52,7 @@ def _ranked(context: Context, data: int, weights: int) -> tuple[Axes, Axes]:
     return axes, kernel
 
 
-def _layer(context: Context, weights: int, decides: list[Dimension], reads: list[Dimension]) -> None:
+def note_layer(context: Context, weights: int, decides: list[Dimension], reads: list[Dimension]) -> None:
     """Note what constant weights decide and read; with others, a filled lane may meet a weight that is not 0."""
     if not context.is_constant(weights):
         context.pin_all(reads, f"{context.node.op_type} with weights computed at run time sums over this axis")
@@ -74,7 +74,7 @@ def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_out
 def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) -> Dimension:
     """Output channels of a depthwise convolution; its `group` attribute names the input channels."""
     rows = kernel[0]
-    share = _share(context, rows, group)
+    share = share_of(context, rows, group)
     context.pin(kernel[1], "one input channel per group")
     context.tie(channels, Dimension(group))
     context.name_attribute("group", 0, [channels])
@@ -96,12 +96,12 @@ def _multiplied(context: Context, channels: Dimension, multiplier: Dimension) ->
     return context.product((channels, multiplier))
 
 
-def _grouped(
+def grouped(
     context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
 ) -> tuple[Dimension, list[Dimension]]:
     """Input and output channels of a grouped convolution are each `group` blocks."""
     groups = context.fixed(group, "group count of a grouped convolution")
-    outputs = Dimension(_share(context, rows, group))
+    outputs = Dimension(share_of(context, rows, group))
     context.tie(channels, context.product((groups, columns)))
     context.tie(rows, context.product((groups, outputs)))
     return rows, [columns]
@@ -110,15 +110,16 @@ def _grouped(
 def _transposed_groups(
     context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
 ) -> tuple[Dimension, list[Dimension], list[Dimension]]:
-    """As `_grouped`, with the weights [C, M / group, ...] of a transposed convolution."""
+    """As `grouped`, with the weights [C, M / group, ...] of a transposed convolution."""
     groups = context.fixed(group, "group count of a grouped convolution")
-    inputs = Dimension(_share(context, rows, group))
+    inputs = Dimension(share_of(context, rows, group))
     context.tie(rows, context.product((groups, inputs)))
     context.tie(channels, rows)
     return context.product((groups, columns)), [columns], [inputs]
 
 
-def _share(context: Context, channels: Dimension, group: int) -> int:
+def share_of(context: Context, channels: Dimension, group: int) -> int:
+    """Channels of each group. Raises NotFollowedError where they do not come out even."""
     total = context.size(channels)
     if group < 1 or total is None or total % group:
         raise NotFollowedError(f"{total} channels are not a multiple of {group} groups")

@@ -51,7 +51,7 @@ def qlinear_where(_node: Node, context: Context) -> None:
 
 def qlinear_concat(node: Node, context: Context) -> None:
     """Output scale and zero-point, then tensor, scale, zero-point for each operand."""
-    join(context, [context.need(position) for position in range(2, len(node.inputs), 3)])
+    join(context, [context.need(position) for position in range(2, len(node.inputs), 3)], node.int("axis", 1))
 
 
 def qlinear_pool(node: Node, context: Context) -> None:

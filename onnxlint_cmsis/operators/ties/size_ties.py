@@ -46,3 +46,14 @@ def multiplied_sizes(_node: Node, context: Context) -> Sizes | None:
     if not isinstance(first[0], Dimension) or not isinstance(second[0], Dimension):
         return None
     return (context.product((first[0], second[0])),)
+
+
+def strided_sizes(node: Node, context: Context) -> Sizes | None:
+    """TFLite's slice of a list between constant limits, or one element of it."""
+    data, starts, ends = context.values(0), context.ints(1), context.ints(2)
+    if data is None or starts is None or ends is None or context.ints(3) != (1,) or len(starts) != 1:
+        return None
+    if node.int("shrink_axis_mask") & 1:
+        return data[starts[0] : starts[0] + 1 or None]
+    first = None if node.int("begin_mask") & 1 else starts[0]
+    return data[first : None if node.int("end_mask") & 1 else ends[0]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 from onnxlint_cmsis.types import Size
 
@@ -17,22 +17,24 @@ TO_THE_END = 2**31 - 1
 
 def concat(node: Node, context: Context) -> None:
     """The axis of the result holds the inputs' axes in order."""
-    join(context, [context.need(position) for position in range(len(node.inputs)) if context.has(position)])
+    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
+    join(context, operands, node.int("axis", 1))
 
 
-def join(context: Context, operands: list[Axes]) -> None:
-    """Concatenate operands along the node's `axis`; all other axes are tied."""
+def join(context: Context, operands: list[Axes], along: int) -> None:
+    """Concatenate operands along an axis; all other axes are tied."""
     if len({len(axes) for axes in operands}) != 1:
         raise NotFollowedError("the inputs of Concat differ in rank")
-    axis = normalised(context.node.int("axis", 1), len(operands[0]))
+    axis = normalised(along, len(operands[0]))
     for axes in operands[1:]:
-        context.tie_all((one for place, one in enumerate(axes) if place != axis), _others(operands[0], axis))
+        context.tie_all((one for place, one in enumerate(axes) if place != axis), others(operands[0], axis))
     made = list(operands[0])
     made[axis] = context.concat(axes[axis] for axes in operands)
     context.tie_all(context.output(0, [context.size(one) for one in made]), made)
 
 
-def _others(axes: Axes, axis: int) -> list[Dimension]:
+def others(axes: Axes, axis: int) -> list[Dimension]:
+    """All axes but one."""
     return [one for place, one in enumerate(axes) if place != axis]
 
 
@@ -50,12 +52,13 @@ def split(node: Node, context: Context) -> None:
     pieces = []
     for position, share in enumerate(shares):
         piece = context.output(position, [share if one is axes[axis] else context.size(one) for one in axes])
-        context.tie_all(_others(piece, axis), _others(axes, axis))
+        context.tie_all(others(piece, axis), others(axes, axis))
         pieces.append(piece[axis])
-    _bind_pieces(context, axes[axis], pieces, equal=not listed)
+    bind_pieces(context, axes[axis], pieces, equal=not listed)
 
 
-def _bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *, equal: bool) -> None:
+def bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *, equal: bool) -> None:
+    """Pieces one after the other make up the whole; equal ones stay equal, others are named one by one."""
     context.tie(whole, context.concat(pieces))
     if not equal:
         for position, piece in enumerate(pieces):
@@ -91,11 +94,12 @@ def slice_(_node: Node, context: Context) -> None:
             made[axis] = context.fixed(None, "a slice with limits computed at run time")
         else:
             limits = Limits(element, starts[element], ends[element], steps[element])
-            made[axis] = _slice_axis(context, axes[axis], limits)
+            made[axis] = slice_axis(context, axes[axis], limits)
     context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
 
 
-def _slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
+def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
+    """What lies between the limits along one axis; the numbers that name them are inputs 1 and 2, or attributes."""
     size, start, end = context.size(axis), limits.start, limits.end
     if start == 0 and end >= TO_THE_END and limits.step == 1:
         return axis
@@ -166,11 +170,12 @@ def pad(_node: Node, context: Context) -> None:
         raise NotFollowedError("how much is padded is computed at run time")
     made = list(axes)
     for place, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
-        made[axis] = _pad_axis(context, axes[axis], pads[place], pads[place + len(chosen)])
+        made[axis] = pad_axis(context, axes[axis], pads[place], pads[place + len(chosen)])
     context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
 
 
-def _pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dimension:
+def pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dimension:
+    """One axis between fixed counts of further elements."""
     if before == 0 and after == 0:
         return axis
     if before < 0 or after < 0 or context.node.text("mode", "constant") != "constant":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.regrouping import MAX_CELLS, put, regrouped, taken
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.value_view import ValueView, has
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Move(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """One node between its first input and one of its outputs."""
+    """One node between the input whose elements it moves and one of its outputs."""
 
     node: Node
     """The node."""
@@ -41,11 +42,17 @@ class Passage(NamedTuple):
 
 
 def passage(node: Node, view: ValueView, position: int = 0) -> Passage | None:
-    """A node between its first input and an output; None where a rank is unknown or an array would get too large."""
-    before, after = view.input_shape(node, 0), view.shape(node.outputs[position])
+    """A node between its data and an output; None where a rank is unknown or an array would get too large."""
+    before, after = view.input_shape(node, moved_input(node, view)), view.shape(node.outputs[position])
     if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
         return None
     return Passage(node, view, before, after, position)
+
+
+def moved_input(node: Node, view: ValueView) -> int:
+    """Input whose elements a node moves."""
+    data = view.roles(node).data
+    return data[0] if data else 0
 
 
 def regroup(way: Passage) -> Move | None:
@@ -67,10 +74,11 @@ def _sure(array: Array | None) -> Array:
 def transpose(way: Passage) -> Move | None:
     """Axes in another order."""
     order = way.node.ints("perm") or tuple(reversed(range(len(way.before))))
-    return _ordered(order) if sorted(order) == list(range(len(way.before))) else None
+    return ordered(order) if sorted(order) == list(range(len(way.before))) else None
 
 
-def _ordered(order: tuple[int, ...]) -> Move:
+def ordered(order: tuple[int, ...]) -> Move:
+    """Axes in a given order."""
     return Move(lambda array: array.transpose(order), lambda mask: mask.transpose(np.argsort(order)))
 
 
@@ -78,7 +86,7 @@ def _pick(axis: int, indices: Array, size: int) -> Move:
     return Move(lambda array: taken(array, axis, indices), lambda mask: put(mask, axis, indices, size))
 
 
-def _chain(*moves: Move | None) -> Move | None:
+def chain(*moves: Move | None) -> Move | None:
     """One after the other; None where one of them is."""
     found = [move for move in moves if move is not None]
 
@@ -106,10 +114,11 @@ def slice_(way: Passage) -> Move | None:
     if axes is None or steps is None or not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         return None
     limits = zip(starts, ends, axes, steps, strict=True)
-    return _chain(*(_sliced(way.before, axis, slice(start, end, step)) for start, end, axis, step in limits))
+    return chain(*(sliced(way.before, axis, slice(start, end, step)) for start, end, axis, step in limits))
 
 
-def _sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
+def sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
+    """Elements between limits of one axis."""
     size = before[axis] if -len(before) <= axis < len(before) else None
     return None if size is None else _pick(axis % len(before), np.arange(size)[limits], size)
 
@@ -124,7 +133,7 @@ def split(way: Passage) -> Move | None:
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths):
         return None
-    return _sliced(way.before, axis, slice(sum(known[:-1]), sum(known)))
+    return sliced(way.before, axis, slice(sum(known[:-1]), sum(known)))
 
 
 def gather(way: Passage) -> Move | None:
@@ -137,7 +146,7 @@ def gather(way: Passage) -> Move | None:
     axis %= len(before)
     middle = (*before[:axis], len(indices), *before[axis + 1 :])
     picked = _pick(axis, np.array(indices, int) % size, size)
-    return _chain(picked, regroup(way._replace(before=middle)))
+    return chain(picked, regroup(way._replace(before=middle)))
 
 
 def depth_to_space(way: Passage) -> Move | None:
@@ -148,8 +157,8 @@ def depth_to_space(way: Passage) -> Move | None:
         return None
     batch, inner, plane = sizes[0], sizes[1] // (block * block), sizes[2:]
     if way.node.text("mode", "DCR") == "CRD":
-        return _three(way, (batch, inner, block, block, *plane), (0, 1, 4, 2, 5, 3))
-    return _three(way, (batch, block, block, inner, *plane), (0, 3, 4, 1, 5, 2))
+        return three(way, (batch, inner, block, block, *plane), (0, 1, 4, 2, 5, 3))
+    return three(way, (batch, block, block, inner, *plane), (0, 3, 4, 1, 5, 2))
 
 
 def space_to_depth(way: Passage) -> Move | None:
@@ -158,14 +167,14 @@ def space_to_depth(way: Passage) -> Move | None:
     if len(way.before) != 4 or None in way.before or block < 1:
         return None
     batch, channels, height, width = (size or 0 for size in way.before)
-    return _three(way, (batch, channels, height // block, block, width // block, block), (0, 3, 5, 1, 2, 4))
+    return three(way, (batch, channels, height // block, block, width // block, block), (0, 3, 5, 1, 2, 4))
 
 
-def _three(way: Passage, split: tuple[int, ...], order: tuple[int, ...]) -> Move | None:
+def three(way: Passage, split: tuple[int, ...], order: tuple[int, ...]) -> Move | None:
     """Regroup, transpose, regroup."""
     turned = tuple(split[axis] for axis in order)
-    return _chain(regroup(way._replace(after=split)), _ordered(order), regroup(way._replace(before=turned)))
+    return chain(regroup(way._replace(after=split)), ordered(order), regroup(way._replace(before=turned)))
 
 
 Movement = Callable[[Passage], "Move | None"]
-"""How a node moves its first input to an output; None where that cannot be followed."""
+"""How a node moves its data to an output; None where that cannot be followed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import operands, parameters_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization, keeps_scale, of_integers
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.curve_operators import RELU
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of

@@ -17,13 +17,15 @@ MOST = 16
 """Images above which splitting makes more nodes than anyone wants."""
 
 
-def refusal(_graph: Graph, record: LoweredLayer) -> str:
+def refusal(graph: Graph, record: LoweredLayer) -> str:
     """Why the layer cannot be split."""
     images = record.layer.call.input_dims.n if record.layer else None
     if not images or record.epilogue is None:
         return "the size of its batch is not known"
     if images > MOST:
         return f"its batch has {images} images, and splitting it would make more than {MOST} pools"
+    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
+        return "several nodes quantize its result"
     wrong = next((node for node in layer_nodes(record) if node.graph), None)
     return f"{wrong.label} is in a subgraph" if wrong is not None else ""
 

@@ -26,7 +26,7 @@ MOST = 64
 """Groups above which splitting makes more nodes than anyone wants."""
 
 
-def refusal(_graph: Graph, record: LoweredLayer) -> str:
+def refusal(graph: Graph, record: LoweredLayer) -> str:
     """Why the layer cannot be split."""
     layer = record.layer
     if layer is None or record.epilogue is None or layer.groups < 2:
@@ -38,6 +38,8 @@ def refusal(_graph: Graph, record: LoweredLayer) -> str:
         return f"its channels do not divide by its {layer.groups} groups"
     if layer.groups > MOST:
         return f"it has {layer.groups} groups, and splitting them would make more than {MOST} convolutions"
+    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
+        return "several nodes quantize its result"
     wrong = next((node for node in layer_nodes(record) if node.graph), None)
     return f"{wrong.label} is in a subgraph" if wrong is not None else ""
 

@@ -53,8 +53,14 @@ def check_inputs(p: Preparation, most: int, place: str) -> None:
     p.ensure_equal(outputs, 1, f"{place.rpartition(':')[0]}:{line}", ("node->outputs->size", "1"))
 
 
-def check_scales(p: Preparation, weights: TfliteTensor, channels: int, place: str) -> None:
-    """One scale, or one for each channel."""
+def check_scales(
+    p: Preparation,
+    weights: TfliteTensor,
+    channels: int,
+    place: str,
+    axis: str = "kDepthwiseConvQuantizedDimension",
+) -> None:
+    """One scale, or one for each channel; `axis` is the source's name of the axis of channels."""
     quantization = weights.quantization
     if quantization is None:
         raise Refused(f"{K}{place} affine_quantization->scale was not true.", Stage.PREPARE)
@@ -62,8 +68,7 @@ def check_scales(p: Preparation, weights: TfliteTensor, channels: int, place: st
     p.ensure(
         number in (1, channels),
         place,
-        "affine_quantization->scale->size == 1 || affine_quantization->scale->size == "
-        "filter->dims->data[kDepthwiseConvQuantizedDimension]",
+        f"affine_quantization->scale->size == 1 || affine_quantization->scale->size == filter->dims->data[{axis}]",
     )
 
 

@@ -53,7 +53,7 @@ def conv_2d(p: Preparation) -> None:
     p.check(not p.dropped, f"{file}:313", Stage.INVOKE)
     if data.elem_type == "INT16" and not call.bias:
         p.wrong.append(NO_BIAS_S16)
-    _ignored_zero_point(p, weights)
+    ignored_zero_point(p, weights)
 
 
 def _sized_by(entry: str) -> str:
@@ -79,7 +79,7 @@ def _convolution(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, 
     )
 
 
-def _ignored_zero_point(p: Preparation, weights: TfliteTensor) -> None:
+def ignored_zero_point(p: Preparation, weights: TfliteTensor) -> None:
     """Weights are taken as symmetric, whatever the file says."""
     points = weights.quantization.zero_points if weights.quantization else ()
     if any(points):
@@ -101,7 +101,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
         check_scales(p, weights, weights.shape[3], f"{file}:116")
         p.persistent += [4 * weights.shape[3]] * 2
     check_inputs(p, 3, "depthwise_conv_common.cc:88")
-    _forgotten_bias(p)
+    forgotten_bias(p)
     if data.elem_type == "FLOAT32":
         p.reference = "float"
         return
@@ -114,7 +114,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
         p.request_positive(p.routed(call).buffer_size)
         p.runs(f"arm_depthwise_conv_wrapper_{call.entry.rpartition('_')[2]}", call)
         p.check(not p.dropped, f"{file}:292", Stage.INVOKE)
-    _ignored_zero_point(p, weights)
+    ignored_zero_point(p, weights)
 
 
 def _depthwise(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
@@ -135,7 +135,7 @@ def _depthwise(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, ou
     )
 
 
-def _forgotten_bias(p: Preparation) -> None:
+def forgotten_bias(p: Preparation) -> None:
     """An omitted bias (index -1) is handed to DeallocateTempTfLiteTensor (K/depthwise_conv_common.cc:131)."""
     if len(p.view.operator.inputs) == 3 and p.view.input(2) is None:
         p.forgotten_bias = True

@@ -42,8 +42,13 @@ def fully_connected(p: Preparation) -> None:
     if data.elem_type == "FLOAT32":
         p.reference = "float"
         return
-    per_channel = weights.quantization is not None and quantized(weights) and len(weights.quantization.scales) > 1
-    _quantization(p, data, weights, file, per_channel)
+    per_channel = is_per_channel(weights)
+    dense_quantization(p, weights, per_channel)
+    condition = (
+        "!data->reference_op_data.is_per_channel || (data->reference_op_data.is_per_channel && "
+        "input->type == kTfLiteInt8 && filter->type != kTfLiteInt4)"
+    )
+    p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition)
     if data.elem_type == "INT16":
         _int16(p, (data, weights, output), file)
     elif weights.elem_type == "INT4":
@@ -56,8 +61,13 @@ def fully_connected(p: Preparation) -> None:
         _int8(p, _call("fully_connected_s8", weights, output)._replace(per_channel=per_channel))
 
 
-def _quantization(p: Preparation, data: TfliteTensor, weights: TfliteTensor, file: str, per_channel: bool) -> None:
-    """CalculateOpDataFullyConnected, and what follows it."""
+def is_per_channel(weights: TfliteTensor) -> bool:
+    """Whether weights have several scales."""
+    return weights.quantization is not None and quantized(weights) and len(weights.quantization.scales) > 1
+
+
+def dense_quantization(p: Preparation, weights: TfliteTensor, per_channel: bool) -> None:
+    """CalculateOpDataFullyConnected (K/fully_connected_common.cc) of integers."""
     common = "fully_connected_common.cc"
     if per_channel and weights.quantization:
         count, axis = len(weights.quantization.scales), weights.quantization.axis
@@ -69,11 +79,6 @@ def _quantization(p: Preparation, data: TfliteTensor, weights: TfliteTensor, fil
         p.ensure_equal(count, channels, f"{common}:109", names)
         p.persistent += [4 * count] * 2
     p.check(zero_point(weights) == 0, f"{common}:148")
-    condition = (
-        "!data->reference_op_data.is_per_channel || (data->reference_op_data.is_per_channel && "
-        "input->type == kTfLiteInt8 && filter->type != kTfLiteInt4)"
-    )
-    p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition)
 
 
 def _int16(p: Preparation, tensors: Tensors, file: str) -> None:
@@ -134,9 +139,9 @@ def batch_matmul(p: Preparation) -> None:
     depth_left, depth_right = left.shape[-2 if adj_x else -1], right.shape[-1 if adj_y else -2]
     p.ensure_equal(depth_left, depth_right, f"{file}:257", ("accum_dim_lhs", "accum_dim_rhs"))
     if adj_x:
-        _transposed_copy(p, left)
+        transposed_copy(p, left)
     if not adj_y:
-        _transposed_copy(p, right)
+        transposed_copy(p, right)
     p.persistent.append(SHAPE_BYTES * (1 + len(output.shape)))
     if left.elem_type == "FLOAT32":
         p.reference = "float"
@@ -158,7 +163,7 @@ def _product(entry: str, tensors: Tensors, adj_x: int, adj_y: int) -> KernelCall
     return KernelCall(entry, left, right, output)
 
 
-def _transposed_copy(p: Preparation, tensor: TfliteTensor) -> None:
+def transposed_copy(p: Preparation, tensor: TfliteTensor) -> None:
     """A tensor of its own for the transposed operand, constants included (batch_matmul.cc:162)."""
     p.persistent += [EVAL_TENSOR_BYTES, SHAPE_BYTES * (1 + len(tensor.shape)), tensor_bytes(tensor)]
 

@@ -68,12 +68,17 @@ def add(p: Preparation) -> None:
 
 def mul(p: Preparation) -> None:
     """K/cmsis_nn/mul.cc and K/mul_common.cc."""
+    _runs(p, "mul", mul_types(p))
+
+
+def mul_types(p: Preparation) -> Operands:
+    """K/mul_common.cc, MulPrepare."""
     file = "mul_common.cc"
     left, right, output = _operands(p, file, (125, 128, 131))
     p.ensure_types(left, right, f"{file}:52", ("input1->type", "input2->type"))
     if output.elem_type == "INT16":
         _int16_zero_points(p, (left, right, output), file, 60)
-    _runs(p, "mul", (left, right, output))
+    return left, right, output
 
 
 def maximum(p: Preparation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from onnxlint_cmsis.runtimes.tflm import plain_kernels, plain_layer_kernels
 from onnxlint_cmsis.runtimes.tflm.convolution_kernels import conv_2d, depthwise_conv_2d
 from onnxlint_cmsis.runtimes.tflm.dense_kernels import batch_matmul, fully_connected
 from onnxlint_cmsis.runtimes.tflm.elementwise_kernels import add, maximum, minimum, mul
@@ -37,6 +38,28 @@ KERNELS: dict[str, Callable[[Preparation], None]] = {
 """Operators whose Prepare is written down."""
 
 
-def kernel_of(op: str) -> Callable[[Preparation], None] | None:
+PLAIN: dict[str, Callable[[Preparation], None]] = {
+    "CONV_2D": plain_layer_kernels.conv_2d,
+    "DEPTHWISE_CONV_2D": plain_layer_kernels.depthwise_conv_2d,
+    "TRANSPOSE_CONV": plain_layer_kernels.transpose_conv,
+    "FULLY_CONNECTED": plain_layer_kernels.fully_connected,
+    "BATCH_MATMUL": plain_layer_kernels.batch_matmul,
+    "AVERAGE_POOL_2D": plain_kernels.pool,
+    "MAX_POOL_2D": plain_kernels.pool,
+    "SOFTMAX": plain_kernels.softmax,
+    "ADD": plain_kernels.add,
+    "MUL": plain_kernels.mul,
+    "MAXIMUM": plain_kernels.extreme,
+    "MINIMUM": plain_kernels.extreme,
+    "PAD": plain_kernels.pad,
+    "PADV2": plain_kernels.pad,
+    "TRANSPOSE": plain_kernels.transpose,
+    "SVDF": plain_kernels.svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": plain_kernels.lstm,
+}
+"""The same in a build without CMSIS-NN."""
+
+
+def kernel_of(op: str, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
     """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such builtin operator."""
-    return KERNELS.get(op, reference if op in REGISTERED else None)
+    return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in REGISTERED else None)

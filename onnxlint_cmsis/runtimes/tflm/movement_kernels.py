@@ -31,6 +31,19 @@ def _moving(entry: str, data: TfliteTensor, output: TfliteTensor) -> KernelCall:
 
 def pad(p: Preparation) -> None:
     """K/pad_common.cc and K/cmsis_nn/pad.cc, for PAD and PADV2."""
+    data, output = pad_checks(p)
+    if data.elem_type != "INT8":
+        p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
+        return
+    p.runs("arm_pad_s8", _moving("pad_s8", data, output))
+    if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
+        p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
+    elif len(data.shape) == 5 and data.shape[0] > 1:
+        p.wrong.append(DEEP_PAD.format(found=data.shape[0]))
+
+
+def pad_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
+    """PadPrepare (K/pad_common.cc); input and output."""
     file = "pad_common.cc"
     count = len(p.view.operator.inputs)
     p.ensure(count in (2, 3), f"{file}:36", "NumInputs(node) == 2 || NumInputs(node) == 3")
@@ -47,14 +60,7 @@ def pad(p: Preparation) -> None:
         p.ensure_equal(zero_point(output), zero_point(fill), f"{file}:110", names)
         doubles = ("static_cast<double>(output->params.scale)", "static_cast<double>(constant_values->params.scale)")
         p.ensure_equal_doubles(scale(output), scale(fill), f"{file}:112", doubles)
-    if data.elem_type != "INT8":
-        p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
-        return
-    p.runs("arm_pad_s8", _moving("pad_s8", data, output))
-    if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
-        p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
-    elif len(data.shape) == 5 and data.shape[0] > 1:
-        p.wrong.append(DEEP_PAD.format(found=data.shape[0]))
+    return data, output
 
 
 def _pad_sizes(
@@ -77,6 +83,22 @@ def _pad_sizes(
 
 def transpose(p: Preparation) -> None:
     """K/transpose_common.cc and K/cmsis_nn/transpose.cc."""
+    data = transpose_checks(p)
+    output = p.view.output()
+    if data.elem_type == "INT8" and len(data.shape) > 4:
+        p.wrong.append(DEEP_TRANSPOSE)
+        p.dropped = f"{K}cmsis_nn/transpose.cc:30 size <= 4 was not true."
+    elif data.elem_type == "INT8" and output is not None:
+        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output))
+    elif data.elem_type in ("FLOAT32", "INT16"):
+        p.reference = "float" if data.elem_type == "FLOAT32" else "int16"
+    else:
+        known = "Only float32, int8 and int16 is supported"
+        raise Refused(f"Type {data.elem_type} is currently not supported by Transpose. {known}", Stage.INVOKE)
+
+
+def transpose_checks(p: Preparation) -> TfliteTensor:
+    """TransposePrepare (K/transpose_common.cc); the input."""
     file = "transpose_common.cc"
     p.ensure_equal(len(p.view.operator.inputs), 2, f"{file}:27", ("NumInputs(node)", "2"))
     data = p.needed_input(0, f"{file}:30", "op_context.input")
@@ -90,13 +112,4 @@ def transpose(p: Preparation) -> None:
     p.ensure_equal(order.shape[0], rank, f"{file}:45", ("op_context.perm->dims->data[0]", "dims"))
     bounds = all(0 <= axis < rank for axis in values(p.view, order, rank))
     p.ensure_message(bounds, file, "Transpose op permutations array is out of bounds.")
-    if data.elem_type == "INT8" and rank > 4:
-        p.wrong.append(DEEP_TRANSPOSE)
-        p.dropped = f"{K}cmsis_nn/transpose.cc:30 size <= 4 was not true."
-    elif data.elem_type == "INT8":
-        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output))
-    elif data.elem_type in ("FLOAT32", "INT16"):
-        p.reference = "float" if data.elem_type == "FLOAT32" else "int16"
-    else:
-        known = "Only float32, int8 and int16 is supported"
-        raise Refused(f"Type {data.elem_type} is currently not supported by Transpose. {known}", Stage.INVOKE)
+    return data

@@ -36,19 +36,11 @@ def max_pool_2d(p: Preparation) -> None:
 
 
 def _pool(p: Preparation, entry: str) -> KernelCall | None:
-    """PoolingPrepare (K/pooling_common.cc); the call, None for float."""
-    file = "pooling_common.cc"
-    data = p.needed_input(0, f"{file}:61", "input")
-    output = p.needed_output(f"{file}:64")
-    if data.elem_type in INTEGER:
-        p.ensure(_difference(scale(data), scale(output)) <= 1.0e-6, f"{file}:73", "scale_diff <= 1.0e-6")
-        same = "input->params.zero_point == output->params.zero_point"
-        p.ensure(zero_point(data) == zero_point(output), f"{file}:74", same)
-    elif data.elem_type == "FLOAT32":
+    """The call of a pool, None for float."""
+    data, output = pool_checks(p)
+    if data.elem_type == "FLOAT32":
         p.reference = "float"
         return None
-    else:
-        raise Refused(f"Type {data.elem_type} not supported.", Stage.PREPARE)
     p.predictable(data, output)
     stride = stride_of(p.view)
     kernel = Pair(p.view.option("filter_height"), p.view.option("filter_width"))
@@ -58,6 +50,20 @@ def _pool(p: Preparation, entry: str) -> KernelCall | None:
     if p.has(TflmDefect.POOL_FIRST_IMAGE) and data.shape[0] > 1:
         p.wrong.append(FIRST_IMAGE.format(found=data.shape[0]))
     return KernelCall(f"{entry}_{suffix}", dims(data), filter_dims, dims(output), stride, pads.before, pads.after)
+
+
+def pool_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
+    """PoolingPrepare (K/pooling_common.cc); input and output."""
+    file = "pooling_common.cc"
+    data = p.needed_input(0, f"{file}:61", "input")
+    output = p.needed_output(f"{file}:64")
+    if data.elem_type in INTEGER:
+        p.ensure(_difference(scale(data), scale(output)) <= 1.0e-6, f"{file}:73", "scale_diff <= 1.0e-6")
+        same = "input->params.zero_point == output->params.zero_point"
+        p.ensure(zero_point(data) == zero_point(output), f"{file}:74", same)
+    elif data.elem_type != "FLOAT32":
+        raise Refused(f"Type {data.elem_type} not supported.", Stage.PREPARE)
+    return data, output
 
 
 def softmax(p: Preparation) -> None:
@@ -77,13 +83,13 @@ def softmax(p: Preparation) -> None:
         return
     if data.elem_type == "INT16":
         p.persistent += [LUT_BYTES] * 2
-    _softmax_scales(p, data, output)
+    softmax_scales(p, data, output)
     names = {("INT8", "INT8"): "softmax_s8", ("INT8", "INT16"): "softmax_s8_s16", ("INT16", "INT16"): "softmax_s16"}
     rows = Dims(prod(data.shape[:-1]), 1, 1, data.shape[-1])
     p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, NO_FILTER, rows))
 
 
-def _softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> None:
+def softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> None:
     """CalculateSoftmaxParams."""
     file, point = "softmax_common.cc", zero_point(output)
     if data.elem_type == "INT16":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 
@@ -129,9 +128,28 @@ Those of the firmware rows were measured there. The rest was compiled from the r
 """
 
 
+PLAIN_INIT: dict[str, dict[str, int]] = {
+    NEWEST: {
+        "CONV_2D": 56,
+        "DEPTHWISE_CONV_2D": 56,
+        "FULLY_CONNECTED": 48,
+        "TRANSPOSE_CONV": 72,
+        "SOFTMAX": 56,
+        "AVERAGE_POOL_2D": 32,
+        "MAX_POOL_2D": 32,
+        "SVDF": 36,
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": 688,
+        "BATCH_MATMUL": 16,
+    }
+}
+"""Bytes that Init asks for in a build without CMSIS-NN, where they differ; measured in the firmware rows."""
+
+
 def operator_bytes(op: str, build: TflmBuild) -> OperatorBytes | None:
     """The structures of an operator in one build; None where they were never measured."""
     row = OPERATORS.get(build.revision.layout, {}).get(op)
-    if row is None or build.speed or row.init_for_size < 0:
-        return row
-    return row._replace(init=row.init_for_size)
+    if row is None:
+        return None
+    if not build.with_cmsis_nn:
+        return row._replace(init=PLAIN_INIT[build.revision.layout].get(op, row.init))
+    return row if build.speed or row.init_for_size < 0 else row._replace(init=row.init_for_size)

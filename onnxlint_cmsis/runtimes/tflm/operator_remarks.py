@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
+from onnxlint_cmsis.runtimes.tflm.plain_layer_kernels import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from onnxlint_cmsis.types import Level, Location
 
@@ -71,7 +72,7 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
         kind = "runtime-rank" if strict.op in ("TRANSPOSE", "PAD", "PADV2") else "runtime-wrong"
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
         yield Said(kind, strict.verdict, text)
-    elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE:
+    elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
     elif strict.verdict is RuntimeVerdict.UNDECIDED:
         text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."

@@ -1,0 +1,54 @@
+"""The model's constants need more flash than the device has.
+
+This rule speaks where flash is named: `--flash 1M`, `--board nucleo-l4r5zi`, or `flash` and `board` in the
+configuration.
+
+Of an ONNX model it counts weights, biases, multipliers and shifts as CMSIS-NN reads them; a model in float counts as
+the s8 layers that it will become. Of a `.tflite` file it counts the whole file, which firmware holds as it is. Code
+comes on top.
+
+**What to do.** Make the layers smaller that the finding names, or take out channels that do nothing (`--fix`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.memory.needs import FlashNeed, listed
+from onnxlint_cmsis.types import Level, Statement
+
+_MODEL = """
+g (float[1, 64, 8, 8] x) => (float[N, C, H, W] y) <float[64, 64, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+"""
+
+RULE = Rule(
+    code="CNN602",
+    name="does-not-fit-flash",
+    level=Level.ERROR,
+    scope=RuleScope.FLASH,
+    summary="The model's constants need more flash than the device has.",
+    docs=__doc__,
+    bad=Example(_MODEL, options="--flash 32K"),
+    good=Example(_MODEL, options="--flash 64K"),
+)
+SHOWN = 3
+"""How many layers the message names."""
+
+
+def run(need: FlashNeed) -> Iterator[Statement]:
+    """Say that constants do not fit, and what they are."""
+    if need.fits or need.room.flash is None:
+        return
+    there = f"{need.room.flash:,} are there" + (f" ({need.room.board})" if need.room.board else "")
+    parts = tuple(part for part in need.parts if part[1])
+    sentences = [
+        f"The model needs {need.bytes:,} bytes of flash ({listed(parts)}) and {there}: "
+        f"{need.bytes - need.room.flash:,} too few.",
+        f"Most are in {listed(need.largest, SHOWN)}." if need.largest else "",
+        need.beside,
+    ]
+    text = " ".join(filter(None, sentences))
+    yield Statement(text, need.location, (need.target,), properties={"needed": need.bytes, "room": need.room.flash})

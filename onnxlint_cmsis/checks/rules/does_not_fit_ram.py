@@ -1,0 +1,69 @@
+"""The model needs more RAM than the device has.
+
+This rule speaks where RAM is named: `--ram 256K`, `--board nucleo-l4r5zi`, or `ram` and `board` in the configuration.
+
+Of an ONNX model it counts the arena of the plan that the firmware check builds, and the largest scratch buffer of a
+layer. Of a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: what `arena_used_bytes()`
+answers, or what AllocateTensors needs while it plans, whichever is larger. Stack, variables and the application come on
+top.
+
+The finding names the layer at which most bytes are alive, the tensors alive there, what scratch adds, and one change
+that was tried on the plan: another order of the layers, a layer that writes over its input, or fewer channels in one
+tensor. It names the change that makes the model fit at the least cost, or else the one that saves most.
+
+**What to do.** Make the change, or the input smaller. `onnxlint-cmsis memory` prints the whole plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.memory.needs import RamNeed, listed
+from onnxlint_cmsis.types import Level, Statement
+
+_MODEL = """
+g (float[1, 4, 32, 32] x) => (float[N, C, H, W] y)
+<float[16, 4, 3, 3] v = {1}, float[4, 16, 3, 3] w = {1}> {
+    a = Conv<pads = [1, 1, 1, 1]>(x, v)
+    y = Conv<pads = [1, 1, 1, 1]>(a, w)
+}
+"""
+
+RULE = Rule(
+    code="CNN601",
+    name="does-not-fit-ram",
+    level=Level.ERROR,
+    scope=RuleScope.RAM,
+    summary="The model needs more RAM than the device has.",
+    docs=__doc__,
+    bad=Example(_MODEL, options="--ram 16K"),
+    good=Example(_MODEL, options="--ram 64K"),
+)
+
+
+def run(need: RamNeed) -> Iterator[Statement]:
+    """Say that a model does not fit, and why."""
+    if need.fits or need.room.ram is None:
+        return
+    there = f"{need.room.ram:,} are there" + (f" ({need.room.board})" if need.room.board else "")
+    over = need.bytes - need.room.ram
+    sentences = [
+        f"The model needs {need.bytes:,} bytes of RAM ({listed(need.parts)}) and {there}: {over:,} too few.",
+        f"Most are alive in {need.layer}: {listed(need.alive)}; scratch adds {need.scratch:,}." if need.alive else "",
+        _change(need),
+        need.beside,
+    ]
+    facts: dict[str, str | int | float | bool] = {"needed": need.bytes, "room": need.room.ram, "scratch": need.scratch}
+    if need.remedy:
+        facts |= {"remedy": need.remedy.text, "after": need.remedy.bytes}
+    text = " ".join(filter(None, sentences))
+    yield Statement(text, need.location, (need.target,), properties=facts)
+
+
+def _change(need: RamNeed) -> str:
+    """The change that helps most."""
+    if need.remedy is None or need.room.ram is None:
+        return "No change of order, of buffers or of one tensor's channels was found that helps."
+    fits = "fits" if need.remedy.bytes <= need.room.ram else "still does not fit"
+    return f"With {need.remedy.text} it needs {need.remedy.bytes:,} and {fits}."

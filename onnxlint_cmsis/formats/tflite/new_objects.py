@@ -1,0 +1,106 @@
+"""Tables that an edit of a `.tflite` file adds: tensors, buffers, operators, operator codes, changed options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.formats.tflite.flat_blobs import Address, number, scalars, table, text
+from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
+from onnxlint_cmsis.formats.tflite.flat_table import Table, Value
+from onnxlint_cmsis.formats.tflite.schema_tables import fields
+from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+PLACEHOLDER = 127
+"""Number in `deprecated_builtin_code` of operators that only `builtin_code` names."""
+
+
+class NewTensor(NamedTuple):
+    """A tensor that the file does not have yet."""
+
+    name: str
+    """Name."""
+    elem_type: str
+    """Element type in the schema's words."""
+    shape: tuple[int, ...]
+    """Sizes."""
+    data: bytes = b""
+    """Values; none for a tensor that is computed."""
+    quantization: StoredQuantization | None = None
+    """Scales and zero-points."""
+
+
+class NewOperator(NamedTuple):
+    """A builtin operator that the file does not have yet."""
+
+    op: str
+    """Operator in the schema's words."""
+    version: int
+    """Version of it."""
+    inputs: tuple[int, ...]
+    """Tensors read; -1 for an omitted one."""
+    outputs: tuple[int, ...]
+    """Tensors written."""
+    options_type: str
+    """Table with the options: `PadOptions`."""
+    options: Mapping[str, float | str]
+    """Options by the schema's names; defaults may be left out."""
+
+
+def tensor(flat: FlatEdit, new: NewTensor, buffer: int) -> Address:
+    """A tensor whose values are in a buffer."""
+    values: dict[str, float | str | Address] = {"type": new.elem_type, "buffer": buffer}
+    if new.quantization:
+        values["quantization"] = _quantization(flat, new.quantization)
+    values["shape"] = flat.append(scalars("int", new.shape))
+    values["name"] = flat.append(text(new.name))
+    return flat.append(table("Tensor", values))
+
+
+def buffer(flat: FlatEdit, data: bytes) -> Address:
+    """A buffer with these bytes."""
+    return flat.append(table("Buffer", {"data": flat.append(scalars("ubyte", data))}))
+
+
+def operator(flat: FlatEdit, new: NewOperator, code: int) -> Address:
+    """An operator with the index of its code."""
+    values: dict[str, float | str | Address] = {"opcode_index": code, "builtin_options_type": new.options_type}
+    values["inputs"] = flat.append(scalars("int", new.inputs))
+    values["outputs"] = flat.append(scalars("int", new.outputs))
+    values["builtin_options"] = flat.append(table(new.options_type, new.options))
+    return flat.append(table("Operator", values))
+
+
+def operator_code(flat: FlatEdit, builtin: int, version: int) -> Address:
+    """A builtin operator's code, with its number in both fields as converters write it."""
+    deprecated = min(builtin, PLACEHOLDER)
+    values = {"deprecated_builtin_code": deprecated, "version": version, "builtin_code": builtin}
+    return flat.append(table("OperatorCode", values))
+
+
+def changed_table(flat: FlatEdit, old: Table, changes: Mapping[str, Value]) -> Address:
+    """A copy of a table of numbers, text and vectors of numbers, with some fields changed. Raises NotAppliedError."""
+    known = {name for name in fields(old.kind) if old.has(name)}
+    if len(known) != len(old.slots()):
+        raise NotAppliedError(f"{old.kind} has fields that are not known here")
+    values: dict[str, float | str | bool | Address] = {}
+    for name, field in fields(old.kind).items():
+        if name not in known and name not in changes:
+            continue
+        value = changes.get(name, old.value(name))
+        if isinstance(value, tuple):
+            kind = field.type[1:-1]
+            values[name] = flat.append(scalars(kind, [number(kind, each) for each in value]))
+        else:
+            values[name] = flat.append(text(str(value))) if field.type == "string" else value
+    return flat.append(table(old.kind, values))
+
+
+def _quantization(flat: FlatEdit, new: StoredQuantization) -> Address:
+    values: dict[str, float | Address] = {
+        "scale": flat.append(scalars("float", new.scales)),
+        "zero_point": flat.append(scalars("long", new.zero_points)),
+        "quantized_dimension": new.axis,
+    }
+    return flat.append(table("QuantizationParameters", values))

@@ -1,0 +1,218 @@
+"""Edits of a `.tflite` file in its own words: tensors, buffers, operators, options; everything else stays."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.formats.tflite import flat_blobs, new_objects
+from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.flat_blobs import Address
+from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
+from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
+from onnxlint_cmsis.formats.tflite.flat_table import SCALARS, Table, Value, table_at
+from onnxlint_cmsis.formats.tflite.new_objects import NewOperator, NewTensor
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
+from onnxlint_cmsis.formats.tflite.schema_tables import fields
+from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+OUTSIDE = 1
+"""Offset of bytes up to which they are in the flatbuffer; larger ones lead behind it, in files beyond 2 GB."""
+
+
+class TensorPlace(NamedTuple):
+    """A tensor by where the file has it."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Tensor of the subgraph."""
+
+
+class OperatorPlace(NamedTuple):
+    """An operator by where the file has it before all edits."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Operator of the subgraph."""
+
+
+class TfliteEdit:
+    """A copy of a file in the making."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        """Raises ModelError for a file that cannot be read, NotAppliedError for one that is not edited."""
+        self.model = read_tflite(path, data)
+        self._flat = FlatEdit(data)
+        file = FlatFile(data)
+        self._root = table_at(file, "Model", file.follow(0))
+        self._subgraphs = self._root.tables("subgraphs")
+        self._tensors = [subgraph.tables("tensors") for subgraph in self._subgraphs]
+        self._operators = [subgraph.tables("operators") for subgraph in self._subgraphs]
+        self._buffers = self._root.tables("buffers")
+        _check_inside(self._buffers, self._operators)
+        self._values: dict[TensorPlace, bytes] = {}
+        self._inputs: dict[OperatorPlace, list[int]] = {}
+        self._options: dict[OperatorPlace, dict[str, Value]] = {}
+        self._more_tensors: list[list[Address]] = [[] for _ in self._subgraphs]
+        self._more_buffers: dict[bytes, tuple[int, Address]] = {}
+        self._codes = [(code.number("version"), _code_of(code)) for code in self._root.tables("operator_codes")]
+        self._more_codes: list[Address] = []
+        self._order = [[_address(each) for each in operators] for operators in self._operators]
+
+    def tensor(self, place: TensorPlace) -> TfliteTensor:
+        """A tensor as the file has it before all edits."""
+        return self.model.subgraphs[place.subgraph].tensors[place.number]
+
+    def operator(self, place: OperatorPlace) -> TfliteOperator:
+        """An operator as the file has it before all edits."""
+        return self.model.subgraphs[place.subgraph].operators[place.number]
+
+    def set_shape(self, place: TensorPlace, shape: Sequence[int]) -> None:
+        """Give a tensor new sizes; those that its signature leaves open stay open."""
+        table, old = self._tensors[place.subgraph][place.number], self.tensor(place)
+        if tuple(shape) == old.shape:
+            return
+        if len(shape) != len(old.shape):
+            raise NotAppliedError(f"tensor `{old.name}` would change its rank")
+        self._flat.write_vector(table.place("shape"), flat_blobs.scalars("int", shape))
+        if len(old.signature) == len(shape):
+            signature = [size if known >= 0 else known for size, known in zip(shape, old.signature, strict=True)]
+            self._flat.write_vector(table.place("shape_signature"), flat_blobs.scalars("int", signature))
+
+    def set_values(self, place: TensorPlace, data: bytes) -> None:
+        """Give a constant other values; tensors that share its buffer keep theirs."""
+        if self.tensor(place).encoding:
+            raise NotAppliedError(f"tensor `{self.tensor(place).name}` is stored in a form that is not edited")
+        self._values[place] = data
+
+    def set_quantization(self, place: TensorPlace, quantization: StoredQuantization) -> None:
+        """Give a tensor other scales and zero-points; a range that the file states for each of them is forgotten."""
+        table = self._tensors[place.subgraph][place.number].table("quantization")
+        if table is None or self._flat.shared(table.span.offset):
+            raise NotAppliedError(f"tensor `{self.tensor(place).name}` shares its quantization with another one")
+        self._flat.write_vector(table.place("scale"), flat_blobs.scalars("float", quantization.scales))
+        if table.place("zero_point"):
+            self._flat.write_vector(table.place("zero_point"), flat_blobs.scalars("long", quantization.zero_points))
+        for name in ("min", "max"):
+            if len(table.floats(name)) > 1:
+                self._flat.write_vector(table.place(name), flat_blobs.scalars("float", ()))
+
+    def add_tensor(self, subgraph: int, new: NewTensor) -> int:
+        """Add a tensor to a subgraph; returns its index there."""
+        at = self._buffer(new.data) if new.data else 0
+        self._more_tensors[subgraph].append(new_objects.tensor(self._flat, new, at))
+        return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph]) - 1
+
+    def set_input(self, place: OperatorPlace, position: int, tensor: int) -> None:
+        """Make an operator read another tensor at an input, which it may not have had so far."""
+        inputs = self._inputs.setdefault(place, list(self.operator(place).inputs))
+        inputs += [-1] * (position + 1 - len(inputs))
+        inputs[position] = tensor
+
+    def option(self, place: OperatorPlace, name: str) -> Value:
+        """Value of an option as it is now."""
+        return self._options.get(place, {}).get(name, self.operator(place).options[name])
+
+    def set_option(self, place: OperatorPlace, name: str, value: Value) -> None:
+        """Give an operator another value of an option."""
+        self._options.setdefault(place, {})[name] = value
+
+    def insert_operator(self, before: OperatorPlace, new: NewOperator) -> None:
+        """Put a new operator right before another one."""
+        order = self._order[before.subgraph]
+        anchor = order.index(_address(self._operators[before.subgraph][before.number]))
+        order.insert(anchor, new_objects.operator(self._flat, new, self._code(new.op, new.version)))
+
+    def data(self) -> bytes:
+        """The file as it is now; to be asked for once. Raises NotAppliedError."""
+        for place, inputs in self._inputs.items():
+            table = self._operators[place.subgraph][place.number]
+            self._flat.write_vector(table.place("inputs"), flat_blobs.scalars("int", inputs))
+        for place, options in self._options.items():
+            self._write_options(self._operators[place.subgraph][place.number], options)
+        self._write_values()
+        for number, subgraph in enumerate(self._subgraphs):
+            tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
+            self._flat.write_addresses(subgraph.place("tensors"), tensors)
+            self._flat.write_addresses(subgraph.place("operators"), self._order[number])
+        buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
+        self._flat.write_addresses(self._root.place("buffers"), buffers)
+        codes = [*map(_address, self._root.tables("operator_codes")), *self._more_codes]
+        self._flat.write_addresses(self._root.place("operator_codes"), codes)
+        return self._flat.data()
+
+    def _write_options(self, operator: Table, changes: Mapping[str, Value]) -> None:
+        """Changed options: in place where the file has room for them, else as a copy of their table."""
+        holder = "builtin_options" if operator.table("builtin_options") else "builtin_options_2"
+        options = operator.table(holder)
+        if options is None:
+            raise NotAppliedError("an operator without options has none to change")
+        kinds = {name: fields(options.kind)[name].type for name in changes}
+        roomy = all(kind in SCALARS and options.place(name) for name, kind in kinds.items())
+        if not roomy or self._flat.shared(options.span.offset):
+            self._flat.retarget(operator.place(holder), new_objects.changed_table(self._flat, options, changes))
+            return
+        for name, value in changes.items():
+            if not isinstance(value, tuple):
+                self._flat.overwrite(options.place(name), flat_blobs.packed(kinds[name], value))
+
+    def _write_values(self) -> None:
+        """New values into their buffer where every tensor that reads it gets new ones, else into a new buffer."""
+        read = Counter(self._all_buffers())
+        given: dict[int, dict[bytes, list[TensorPlace]]] = {}
+        for place, values in self._values.items():
+            given.setdefault(self.tensor(place).buffer, {}).setdefault(values, []).append(place)
+        for buffer, groups in given.items():
+            free = read[buffer] == sum(map(len, groups.values()))
+            for values, places in groups.items():
+                if free:
+                    self._flat.write_vector(self._buffers[buffer].place("data"), flat_blobs.scalars("ubyte", values))
+                    free = False
+                else:
+                    self._read_from(self._buffer(values), places)
+
+    def _read_from(self, buffer: int, places: Sequence[TensorPlace]) -> None:
+        for place in places:
+            table = self._tensors[place.subgraph][place.number]
+            self._flat.overwrite(table.place("buffer"), struct.pack("<I", buffer))
+
+    def _all_buffers(self) -> list[int]:
+        """Buffer of every tensor and metadata entry."""
+        tensors = [tensor.buffer for subgraph in self.model.subgraphs for tensor in subgraph.tensors]
+        return [*tensors, *(buffer for _, buffer in self.model.metadata)]
+
+    def _buffer(self, data: bytes) -> int:
+        """Index of a new buffer with these bytes; equal ones are one."""
+        if data not in self._more_buffers:
+            index = len(self._buffers) + len(self._more_buffers)
+            self._more_buffers[data] = index, new_objects.buffer(self._flat, data)
+        return self._more_buffers[data][0]
+
+    def _code(self, op: str, version: int) -> int:
+        """Index of an operator code, a new one where the file has none."""
+        number = OPERATORS.index(op)
+        if (version, number) not in self._codes:
+            self._more_codes.append(new_objects.operator_code(self._flat, number, version))
+            self._codes.append((version, number))
+        return self._codes.index((version, number))
+
+
+def _check_inside(buffers: Sequence[Table], operators: Sequence[Sequence[Table]]) -> None:
+    """Raise NotAppliedError for a file with bytes behind its flatbuffer, as those beyond 2 GB have them."""
+    options = [each.number("large_custom_options_offset") for row in operators for each in row]
+    if max([*options, *(each.number("offset") for each in buffers)], default=0) > OUTSIDE:
+        raise NotAppliedError("the file keeps buffers behind the flatbuffer, as files beyond 2 GB do; it is not edited")
+
+
+def _address(table: Table) -> Address:
+    return Address(table.span.offset)
+
+
+def _code_of(code: Table) -> int:
+    return max(code.number("deprecated_builtin_code"), code.number("builtin_code"))

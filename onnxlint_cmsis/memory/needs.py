@@ -1,0 +1,81 @@
+"""What a model needs of a device's RAM and flash, as plain data for the rules that compare."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.memory.remedies import Remedy
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import Location, MemoryRoom
+
+
+class RamNeed(NamedTuple):
+    """Bytes of RAM on one target."""
+
+    target: str
+    """Label of the target."""
+    room: MemoryRoom
+    """What the device has."""
+    bytes: int
+    """Bytes that the model needs."""
+    parts: tuple[tuple[str, int], ...]
+    """What they are, with bytes."""
+    layer: str
+    """Operator and name of the layer at the peak."""
+    alive: tuple[tuple[str, int], ...]
+    """Tensors alive there, the largest first, with bytes."""
+    scratch: int
+    """Bytes of scratch there."""
+    remedy: Remedy | None
+    """The largest change that would help; None where none is known, or it fits."""
+    location: Location
+    """Place of the layer at the peak."""
+    beside: str
+    """What comes on top, as a sentence."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room, or none was asked about."""
+        return self.room.ram is None or self.bytes <= self.room.ram
+
+
+class FlashNeed(NamedTuple):
+    """Bytes of flash on one target."""
+
+    target: str
+    """Label of the target."""
+    room: MemoryRoom
+    """What the device has."""
+    bytes: int
+    """Bytes that the model needs."""
+    parts: tuple[tuple[str, int], ...]
+    """What they are, with bytes."""
+    largest: tuple[tuple[str, int], ...]
+    """The layers with the most constants, with bytes."""
+    location: Location
+    """Place of the largest."""
+    beside: str
+    """What comes on top, as a sentence."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room, or none was asked about."""
+        return self.room.flash is None or self.bytes <= self.room.flash
+
+
+UNKNOWN_RAM = "Whether the model fits RAM is not known: a size is unknown."
+
+
+def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
+    """`a 1,024, b 16 and 3 more`."""
+    text = ", ".join(f"{name} {size:,}" for name, size in parts[:shown])
+    return f"{text} and {len(parts) - shown} more" if len(parts) > shown else text
+
+
+def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:
+    """How much of what is there a model needs, for one target; empty where nobody asked."""
+    halves = []
+    if ram is not None and ram.room.ram is not None:
+        halves.append(f"{ram.bytes:,} bytes of RAM ({ram.room.ram:,} are there)")
+    if flash is not None and flash.room.flash is not None:
+        halves.append(f"{flash.bytes:,} bytes of flash ({flash.room.flash:,} are there)")
+    need = ram or flash
+    return f"{need.target}: the model needs {' and '.join(halves)}." if need and halves else ""

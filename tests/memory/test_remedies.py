@@ -1,0 +1,106 @@
+"""Peaks and the changes that lower them: sizes worked out by hand."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.analysis import ModelAnalysis
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.coverage.device_fit import device_fits
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, plan_arena
+from onnxlint_cmsis.memory.peak import peak_of
+from onnxlint_cmsis.memory.remedies import best_remedy
+from onnxlint_cmsis.memory.step_order import small_order
+from support.dims_graphs import Builder
+
+COPIES = "left out"
+
+
+def size(uses):
+    return plan_arena(uses).size
+
+
+def remedy(uses, room):
+    return best_remedy(uses, peak_of(uses), size, room, COPIES)
+
+
+def chain(*sizes, channels=None, could=()):
+    """A chain of layers over buffers of these sizes."""
+    steps = tuple(
+        ArenaStep((number,), (number + 1,), label=f"layer {number}", node=number, could=number in could)
+        for number in range(len(sizes) - 1)
+    )
+    names = {number: f"t{number}" for number in range(len(sizes))}
+    return ArenaUses(dict(enumerate(sizes)), (0,), steps, (len(sizes) - 1,), names, channels or {})
+
+
+def test_the_peak_is_the_step_with_the_largest_pair():
+    peak = peak_of(chain(64, 320, 640, 32))
+    assert (peak.step, peak.alive, peak.bytes) == (1, (2, 1), 960)
+
+
+def test_a_step_in_place_counts_its_place_once():
+    uses = chain(64, 64, 64)
+    assert peak_of(uses._replace(steps=tuple(step._replace(in_place=True) for step in uses.steps))).bytes == 64
+
+
+def test_fewer_channels_in_the_one_tensor_that_is_large():
+    found = remedy(chain(64, 1600, 64, channels={1: 100}), 1024)
+    assert (found.text, found.bytes) == ("60 instead of 100 channels in 't1'", 1024)
+
+
+def test_inputs_and_outputs_keep_their_channels():
+    assert remedy(chain(1600, 64, channels={0: 100, 1: 4}), 1024) is None
+
+
+def test_fewer_channels_everywhere_where_one_tensor_is_not_enough():
+    found = remedy(chain(16, 1600, 1600, 1600, 16, channels={1: 100, 2: 100, 3: 100}), 1600)
+    assert found.text == "8/16 of the channels in every tensor between input and output"
+    assert found.bytes <= 1600
+
+
+def test_a_copy_left_out_costs_nothing_and_goes_first():
+    found = remedy(chain(16, 512, 512, 16, channels={1: 8}, could=(1,)), 600)
+    assert (found.text, found.bytes, found.cut) == ("layer 1 left out", 528, 0.0)
+
+
+def test_another_order_of_two_branches():
+    """Two branches from one input, each with a large tensor that shrinks: one after the other needs less."""
+    names = dict(enumerate(["x", "a", "b", "c", "d", "y"]))
+    sizes = {0: 16, 1: 1024, 2: 1024, 3: 16, 4: 16, 5: 16}
+    steps = (
+        ArenaStep((0,), (1,), label="grow a"), ArenaStep((0,), (2,), label="grow b"),
+        ArenaStep((1,), (3,), label="shrink a"), ArenaStep((2,), (4,), label="shrink b"),
+        ArenaStep((3, 4), (5,), label="add"),
+    )  # fmt: skip
+    uses = ArenaUses(sizes, (0,), steps, (5,), names)
+    assert [step.label for step in small_order(uses)] == ["grow a", "shrink a", "grow b", "shrink b", "add"]
+    found = remedy(uses, 1200)
+    assert found.text.startswith("shrink a before grow b")
+    assert found.bytes < size(uses) - 900
+
+
+def test_an_order_is_never_one_that_reads_before_it_writes():
+    uses = chain(16, 512, 32, 256, 16)
+    assert small_order(uses) == uses.steps
+
+
+def fits(*, target="cortex-m4", **room):
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 32, 32), 4, 16, name="wide")
+    data = build.model(build.conv(value, 16, 4, name="narrow")).SerializeToString()
+    return device_fits(ModelAnalysis("m.onnx", make_settings(targets=[target], **room).analysis, data))
+
+
+def test_nothing_is_worked_out_where_nobody_asks():
+    assert fits() == ()
+
+
+def test_an_onnx_model_against_a_device():
+    (fit,) = fits(ram="16K", flash="1K")
+    assert dict(fit.ram.parts)["activations"] == 20 * 1024
+    assert fit.ram.bytes == 20 * 1024 + dict(fit.ram.parts)["scratch"]
+    assert [size for _, size in fit.ram.alive] == [16 * 1024, 4 * 1024]
+    assert not fit.ram.fits
+    assert fit.ram.remedy.bytes <= 16 * 1024
+    weights, channels = 2 * 4 * 16, 20
+    assert fit.flash.bytes == weights + (4 + 8) * channels
+    assert fit.flash.largest[0][1] >= fit.flash.largest[1][1]
