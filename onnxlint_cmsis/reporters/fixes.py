@@ -121,7 +121,7 @@ def _rewrites(fix: FixResult) -> Iterator[str]:
 
 def _change(change: ValueChange) -> str:
     """`output 'y' by at most 0.91 steps of 0.00390625 (0.00355)`."""
-    return f"{change.value} by at most {change.steps:.3g} steps of {change.step:.6g} ({change.largest:.3g})"
+    return f"'{change.value}' by at most {change.steps:.3g} steps of {change.step:.6g} ({change.largest:.3g})"
 
 
 def _price(rows: list[Rewrite], fix: FixResult) -> str:

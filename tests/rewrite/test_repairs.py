@@ -215,7 +215,7 @@ def test_the_report_names_the_layer_and_what_became_of_it(tmp_path):
     onnx.save(convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2), tmp_path / "m.onnx")
     before = contents(tmp_path)
     told = text(run(tmp_path, "--diff", "m.onnx"))
-    line = "conv_made becomes 2 convolutions, one per group, between Slices and a Concat (split-groups)"
+    line = "'conv_made' becomes 2 convolutions, one per group, between Slices and a Concat (split-groups)"
     assert f"rewrites {line}" in told
     assert contents(tmp_path) == before
 
