@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.proof_lines import change_text, proof_text
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import targets_text
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         TargetTotal,
         TensorChange,
     )
-    from onnxlint_cmsis.results.proof_result import Proof, ValueChange
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
@@ -76,7 +76,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     yield "stored", _constants(fix)
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
-    yield from (("changes", _change(one)) for one in fix.changes)
+    yield from (("changes", change_text(one)) for one in fix.changes)
     if fix.proof:
         yield "proof", proof_text(fix.proof)
     yield from (("note", text) for text in fix.notes)
@@ -117,11 +117,6 @@ def _rewrites(fix: FixResult) -> Iterator[str]:
         names = _names(tuple(one.layer for one in rows))
         who = f"{names} {what}" if len(rows) == 1 else f"{names}: each {what}"
         yield f"{who} ({repair}{_price(rows, fix)})"
-
-
-def _change(change: ValueChange) -> str:
-    """`output 'y' by at most 0.91 steps of 0.00390625 (0.00355)`."""
-    return f"'{change.value}' by at most {change.steps:.3g} steps of {change.step:.6g} ({change.largest:.3g})"
 
 
 def _price(rows: list[Rewrite], fix: FixResult) -> str:
@@ -194,23 +189,6 @@ def _total(total: TargetTotal) -> str:
 def _constants(fix: FixResult) -> str:
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
     return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
-
-
-def proof_text(proof: Proof) -> str:
-    """What was compared, and how far outputs are apart."""
-    if not proof.equal:
-        return proof.reason
-    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after"
-    inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
-    apart = [one for one in proof.differences if one.largest > 0]
-    if not apart:
-        return f"{tried}: every output is bit for bit the same{inside}"
-    worst = max(apart, key=lambda one: one.relative)
-    worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
-    if proof.written:
-        same = "with its optimisers off every output is bit for bit the same"
-        return f"{tried}: {same}; its fused kernels for int8 and for uint8 round differently: {worst_text}{inside}"
-    return f"{tried}: {worst_text}{inside}"
 
 
 def _locked(one: Locked) -> str:

@@ -11,7 +11,7 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.reporters.fixes import proof_text
+from onnxlint_cmsis.reporters.proof_lines import proof_text
 from onnxlint_cmsis.results.proof_result import Difference, Proof
 from onnxlint_cmsis.types import Isa, Target
 from support.fix_command import run, text
