@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.runtimes.judge import Consequence, Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
@@ -49,11 +50,25 @@ class AnalysisSettings(NamedTuple):
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
 
 
+class RuntimeArena(NamedTuple):
+    """Memory that a runtime takes for a model, to the byte."""
+
+    used: int
+    """Bytes that it reports once all is allocated."""
+    needed: int
+    """Bytes that have to be given, which can be more while it plans."""
+
+
 class ModelAnalysis:
     """What follows from the bytes of one model for some targets.
 
     The graph is read at once. Everything else is worked out when first asked for, and kept.
     """
+
+    in_file_order = True
+    """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
+    repairable = True
+    """Whether layers can be rewritten in the file."""
 
     def __init__(
         self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None
@@ -124,6 +139,19 @@ class ModelAnalysis:
 
         return remarks(self.graph, self.judged.layers, self.settings.runtime)
 
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """What is to be said of the build of the runtime, as notes."""
+        return ()
+
+    def stored_constants(self) -> int | None:
+        """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
+        return None
+
+    def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:
+        """Memory that the runtime takes; None where the file does not tell."""
+        return None
+
     @cached_property
     def work(self) -> dict[int, Work]:
         """What each node with something to compute does, by its index."""
@@ -151,6 +179,10 @@ class ModelAnalysis:
             library = self.settings.runtime.library(call.entry, target)
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """Predicted instructions of a layer's function on a target; None where they are not known."""
+        return self.instructions(record.layer.call, target) if record.layer else None
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

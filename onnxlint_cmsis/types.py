@@ -179,6 +179,22 @@ class Location(NamedTuple):
     """Bytes of the node in the file; -1 where unknown."""
 
 
+class PythonPlace(NamedTuple):
+    """Where in a PyTorch program a node was written."""
+
+    module: str
+    """Path of the module: `encoder.0.conv`; empty where unknown."""
+    file: str
+    """Python file as the exporter names it; empty where unknown."""
+    line: int
+    """Line in that file, 0 where unknown."""
+
+    @property
+    def text(self) -> str:
+        """`models.py:46`; empty where unknown."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
 class Resize(NamedTuple):
     """A channel count within reach of a better kernel, and whether it may change."""
 
@@ -205,7 +221,7 @@ class Content:
     """What is said about one place of one model."""
 
     message: str
-    """What is said: node, operator, numbers, condition."""
+    """What is the matter: node, operator, numbers, condition."""
     location: Location
     """Where."""
     targets: tuple[str, ...] = ()
@@ -222,6 +238,13 @@ class Content:
     """Further facts for JSON and SARIF."""
     cause: str = ""
     """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
+    remedy: str = ""
+    """What to do about it, as sentences."""
+
+    @property
+    def text(self) -> str:
+        """What is the matter and what to do about it."""
+        return f"{self.message} {self.remedy}" if self.remedy else self.message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,10 +284,10 @@ class Finding(Content, RuleStamp):
 
     @property
     def complete(self) -> str:
-        """The message with targets and sources, for readers that show nothing else."""
+        """The text with targets and sources, for readers that show nothing else."""
         brackets = [f"on {targets_text(self.targets)}"] if self.targets else []
         brackets += [str(source) for source in self.sources]
-        return f"{self.message} [{'; '.join(brackets)}]" if brackets else self.message
+        return f"{self.text} [{'; '.join(brackets)}]" if brackets else self.text
 
 
 def targets_text(labels: tuple[str, ...]) -> str:

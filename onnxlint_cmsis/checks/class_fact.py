@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SHOWN = 3
 """Layers that a message names."""
 
+FIX = "--fix does it after proof; --diff shows it first."
+"""What to do about a class whose best size is another."""
+
 
 class ClassFact(NamedTuple):
     """One class with the size that a policy gives it; the present one where it is LOCKED and has dead channels."""
@@ -67,7 +70,8 @@ def about_size(fact: ClassFact, what: str) -> Statement:
     text = f"{what}: {price_text(fact)}. {group.freedom.value}: {_layers(group)}."
     names = tuple(decider.label for decider in group.deciders)
     resize = Resize("output_dims.c", fact.tensor, fact.axis, group.size, fact.want, group.freedom, names)
-    return replace(about_class(fact, text), resize=resize, properties={**saved_facts(fact), "fixable": True})
+    facts = {**saved_facts(fact), "fixable": True}
+    return replace(about_class(fact, text), resize=resize, properties=facts, remedy=FIX)
 
 
 def price_text(fact: ClassFact) -> str:

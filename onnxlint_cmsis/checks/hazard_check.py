@@ -40,15 +40,16 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     near = tuple(works(subject, hazard))
     met = met_by(subject.layer.call, hazard)
     parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
+    mending: list[str] = []
     if near:
-        parts.append(f"{near[0]} {_works(near[0])}{''.join(f', and so does {one}' for one in near[1:])}.")
+        mending.append(f"{near[0]} {_works(near[0])}{''.join(f', and so does {one}' for one in near[1:])}.")
     open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
     if repair and open_way:
-        parts.append(f"{_taken(*repair)}, of which no hazard is known ({repair[0].freedom.value}).")
+        mending.append(f"{_taken(*repair)}, of which no hazard is known ({repair[0].freedom.value}).")
     if not near and not open_way:
-        parts += _way_round(subject, hazard)
-    if repair and not open_way and len(parts) == 1:
-        parts.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
+        mending += _way_round(subject, hazard)
+    if repair and not open_way and not mending:
+        mending.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
@@ -60,6 +61,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         sources=(hazard.origin.source(subject.target.release),),
         properties={**facts(hazard), **({"sizes": numbers} if numbers else {})},
         cause=f"{hazard.id} {means}".strip(),
+        remedy=" ".join(mending),
     )
     return with_resize(said, *repair) if repair else said
 

@@ -68,6 +68,8 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
 
     `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
     """
+    if not state.analysis.repairable:
+        return Rewritten(state, (), {})
     done: list[RewrittenLayer] = []
     left: Reasons = {}
     first, rows = state, [row for row in REPAIRS if row.free or not free]

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
+from onnxlint_cmsis.open_model import open_model
 from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.planning.plan_model import ModelPlan, kept_lanes
@@ -19,7 +19,7 @@ from onnxlint_cmsis.rewrite.model_bytes import resized
 from onnxlint_cmsis.rewrite.refusals import refused
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import Place
+    from onnxlint_cmsis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.graph.model import Constant, Graph
@@ -47,7 +47,7 @@ class Snapshot:
     ) -> None:
         """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.analysis = analysis or ModelAnalysis(path, request.analysis, data)
+        self.analysis = analysis or open_model(path, request.analysis, data)
         self.prices = prices or Prices(request.analysis.targets, predicted, self.analysis.route)
         self.left_alone: Mapping[ClassName, str] = {}
         """Classes that stay as they are, with the reason."""

@@ -78,7 +78,7 @@ class Site(NamedTuple):
 def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     """The layer's channel axes; None where they are not known."""
     if layer.call.entry.startswith(_POINTWISE):
-        axis = _channel_axis(dimensions.axes(layer.node.inputs[0]))
+        axis = _channel_axis(layer, dimensions.axes(layer.node.inputs[0]))
         return None if axis is None else _checked(Site(layer, axis, axis, 1))
     places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
     if None in places:
@@ -98,9 +98,12 @@ def _checked(site: Site) -> Site | None:
     return site if site.channels({}) == (call.input_dims.c, call.output_dims.c) else None
 
 
-def _channel_axis(axes: tuple[Axis, ...] | None) -> Axis | None:
+def _channel_axis(layer: Layer, axes: tuple[Axis, ...] | None) -> Axis | None:
+    """Axis of a layer's channels: where it says, or where ONNX has them."""
     if not axes or len(axes) > 4:
         return None
+    if "input_dims.c" in layer.channels:
+        return axes[layer.channels["input_dims.c"].axis]
     return axes[1] if len(axes) > 2 else axes[-1]
 
 

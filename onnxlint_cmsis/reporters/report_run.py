@@ -34,6 +34,12 @@ class Run(NamedTuple):
     """SARIF category of the run."""
     linted: bool = True
     """False where files were only fixed, or only looked at for what a fix would do."""
+    width: int = 0
+    """Columns of the terminal; 0 for lines of any length."""
+    full_names: bool = False
+    """Show names as they stand in the file."""
+    explain: bool = False
+    """Tell source, reason and evidence of findings."""
     diff: bool = False
     """Tell all details of fixes that were only worked out."""
 

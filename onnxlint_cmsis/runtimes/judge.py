@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
@@ -16,7 +17,7 @@ from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
     "tflm": tflm_conditions.ROWS,
@@ -132,10 +133,10 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             row.kind,
             row.verdict,
             f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
-            _place(graph.path, nodes[0]),
+            node_location(graph.path, nodes[0]),
             _labels(nodes),
             level=_level(row, nodes, work),
-            source=row.source,
+            source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
         )
         for (op, row, reason), nodes in groups.items()
@@ -147,7 +148,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
     """What the runtime does, or may do."""
     surely, maybe, then = PHRASES[row.verdict]
-    return f"{surely if row.sure else maybe} {then}".strip().format(title=runtime.title)
+    return f"{surely if row.sure and runtime.ran else maybe} {then}".strip().format(title=runtime.title)
 
 
 def _labels(nodes: list[Node]) -> tuple[str, ...]:
@@ -166,10 +167,5 @@ def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
         f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
         "front, and the layer is judged without padding."
     )
-    place = _place(path, nodes[0])
+    place = node_location(path, nodes[0])
     return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
-
-
-def _place(path: str, node: Node) -> Location:
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
