@@ -17,6 +17,7 @@ from onnxlint_cmsis.proof.element_map import PlanStep
 from onnxlint_cmsis.proof.subgraph_classes import unprovable
 from onnxlint_cmsis.rewrite.model_bytes import resized
 from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.repairs.needed import needed
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis, Place
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Constant, Graph
     from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.planning.plan_options import FixOptions
+    from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
 
 _BITS = dict(ELEM_TYPES.values())
 
@@ -73,6 +75,11 @@ class Snapshot:
     def stored(self) -> int:
         """Bytes of the constants that the file stores."""
         return sum(map(bytes_of, self.graph.constants.values()))
+
+    @cached_property
+    def repair_sites(self) -> tuple[RepairSite, ...]:
+        """Its layers that a known hazard meets and that a repair fits."""
+        return tuple(needed(self.analysis))
 
     def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
         """The same model with some classes kept."""
