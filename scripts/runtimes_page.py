@@ -39,9 +39,9 @@ meet, which channel counts move together, which channels do nothing, what other 
 layouts of TensorFlow Lite (NHWC data, OHWI weights), and scales per channel stay on their tensors. Operators go by the
 names of the schema and their number, `CONV_2D#12`.
 
-A layer is priced by the call that TensorFlow Lite Micro makes for it, at present and at other sizes. A dense layer whose
-result has more than two axes is not priced at other sizes, since its depth decides which function takes it. Reference
-code has no predicted cost, and channels along it are never added.
+A layer is priced by the call that TensorFlow Lite Micro makes for it, at present and at other sizes. A dense layer with
+a result of more than two axes is not priced at other sizes, since its depth decides which function takes it. Reference
+code has no predicted cost; channels along it are added only to step around an error or a wrong result.
 
 A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
 product twice; a constant counts as known only where that makes no difference.
