@@ -77,7 +77,7 @@ def test_each_format_has_its_runtime(run, tmp_path):
         ("glow", "runtime 'glow' is not known; allowed: direct, tflm, executorch, tvm"),
     ],
 )
-def test_a_runtime_that_nobody_has_reviewed_is_refused(run, runtime, says):
+def test_a_runtime_that_is_not_reviewed_is_refused(run, runtime, says):
     code, _, err = run("--runtime", runtime, "a.onnx")
     assert code == 2
     assert says in err
@@ -93,7 +93,7 @@ def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     assert "Judged for " in out
 
 
-def test_a_tflite_file_is_refused_where_nobody_has_reviewed_how_it_is_laid_out(run, tmp_path):
+def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     code, _, err = run("--runtime", "tflm@2025-03", "a.tflite")
     assert code == 2
@@ -237,8 +237,17 @@ def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_hook_that_lints_takes_both_formats():
-    lint, fix = yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert re.search(lint["files"], "models/a.tflite")
-    assert not re.search(lint["files"], "models/a.tflite.txt")
-    assert not re.search(fix["files"], "models/a.tflite")
+def test_the_hooks_take_both_formats():
+    for hook in yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text()):
+        assert re.search(hook["files"], "models/a.tflite")
+        assert not re.search(hook["files"], "models/a.tflite.txt")
+
+
+def test_what_is_not_looked_at_is_said(run, tmp_path):
+    model = conv_model()
+    model["subgraphs"] = [*model["subgraphs"], {**model["subgraphs"][0], "name": "train"}]
+    model["signature_defs"] = [*model["signature_defs"], {"signature_key": "train", "subgraph_index": 1}]
+    (tmp_path / "a.tflite").write_bytes(write(model))
+    options = ("--target", "m4", "--select", "CNN005", "--output-format", "json", "a.tflite")
+    (found,) = json.loads(run(*options)[1])["findings"]
+    assert "subgraph 1 'train' is not looked at: only signature 'train' enters it" in found["message"]
