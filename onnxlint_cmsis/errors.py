@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-CLOSE = 0.7
+CLOSE = 0.85
 """How much alike words are that one is suggested for the other."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.types import Target
 
+TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler")
+"""Fields of a record that say for which target it is asked."""
 LARGEST = 2**31 - 1
 """Largest size; CMSIS-NN's are 32-bit."""
 

@@ -155,7 +155,7 @@ def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc
     name, suffixes = _split(wanted)
     cpu = _cpu(name)
     if cpu is None:
-        raise ValueError(f"CPU '{text}' is not known{did_you_mean(name, CPUS)}")
+        raise ValueError(f"CPU '{text}' is not known{_near(name)}")
     if compiler not in COMPILERS:
         raise ValueError(f"compiler '{compiler}' is not known{did_you_mean(compiler, COMPILERS)}")
     isa = _step_down(cpu, suffixes, text)
@@ -182,6 +182,12 @@ def _split(text: str) -> tuple[str, list[str]]:
     for suffix in found:
         text = text.replace(suffix, "", 1)
     return text, found
+
+
+def _near(name: str) -> str:
+    """The CPU that may be meant, or all of them with what may follow."""
+    found = did_you_mean(name, CPUS)
+    return found if found.endswith("?") else f"{found}, each with {' or '.join(_SUFFIXES)}"
 
 
 def _cpu(name: str) -> str | None:

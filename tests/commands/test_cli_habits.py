@@ -44,7 +44,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     [
         (["--taget", "m4", "x.onnx"], "did you mean --target"),
         (["--target", "cortex-m44", "x.onnx"], "did you mean cortex-m4"),
-        (["--release", "7.0.1x", "x.onnx"], "did you mean 7.0.0"),
+        (["--release", "7.0.0x", "x.onnx"], "did you mean 7.0.0"),
         (["--select", "CNN3021", "x.onnx"], "did you mean CNN302"),
         (["--compiler", "gccc", "x.onnx"], "gcc"),
         (["config", "relase"], "did you mean release"),
