@@ -338,7 +338,10 @@ def test_the_command_is_the_first_word_that_is_no_option_and_no_value_of_one(arg
 def test_options_before_a_command_are_its_options(capsys):
     assert lint(capsys, "--all", "rule") == lint(capsys, "rule", "--all")
     code, _, err = lint(capsys, "--exit-zero", "layers", "miss.onnx")
-    assert (code, err) == (2, "onnxlint-cmsis: error: unrecognized arguments: --exit-zero; see onnxlint-cmsis layers --help\n")
+    assert (code, err) == (
+        2,
+        "onnxlint-cmsis: error: unrecognized arguments: --exit-zero; see onnxlint-cmsis layers --help\n",
+    )
 
 
 def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
