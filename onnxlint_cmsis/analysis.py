@@ -67,8 +67,6 @@ class ModelAnalysis:
 
     in_file_order = True
     """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
-    repairable = True
-    """Whether layers can be rewritten in the file."""
 
     def __init__(
         self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None

@@ -34,7 +34,6 @@ class TfliteAnalysis(ModelAnalysis):
     """What follows from one `.tflite` file for some targets."""
 
     in_file_order = False
-    repairable = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
         """Read the file, or `data` in its place. Raises ModelError."""
