@@ -12,6 +12,7 @@ from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade
     from onnxlint_cmsis.rewrite.tflite_graph_edit import TfliteGraphEdit
@@ -30,13 +31,17 @@ class RepairedBytes(NamedTuple):
 
 
 def repaired(
-    data: bytes, graph: Graph, sites: Sequence[RepairSite], clean: Callable[[KernelCall], bool]
+    data: bytes,
+    graph: Graph,
+    sites: Sequence[RepairSite],
+    clean: Callable[[KernelCall], bool],
+    records: tuple[LoweredLayer, ...] = (),
 ) -> RepairedBytes:
-    """The model with as many of the layers repaired as can be; for `graph` and `clean` see GraphEdit."""
+    """The model with as many of the layers repaired as can be; see GraphEdit for `graph`, `clean` and `records`."""
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = _edit(data, graph, clean), []
+        edit, made = _edit(data, graph, clean, records), []
         for site in left:
             try:
                 made.append((site, site.row.apply(edit, site.record)))
@@ -49,9 +54,12 @@ def repaired(
         left.remove(refused[-1][0])
 
 
-def _edit(data: bytes, graph: Graph, clean: Callable[[KernelCall], bool]) -> GraphEdit | TfliteGraphEdit:
+def _edit(
+    data: bytes, graph: Graph, clean: Callable[[KernelCall], bool], records: tuple[LoweredLayer, ...]
+) -> GraphEdit | TfliteGraphEdit:
+    """An edit of the file's format. Raises NotAppliedError."""
     if not is_tflite_path(graph.path):
-        return GraphEdit(data, graph, clean)
+        return GraphEdit(data, graph, clean, records)
     from onnxlint_cmsis.rewrite.tflite_graph_edit import TfliteGraphEdit
 
     return TfliteGraphEdit(data, graph, clean)

@@ -86,6 +86,8 @@ DONE = {
     WIDER_WINDOW.name: WIDER_WINDOW._replace(refusal=no_window, apply=widen),
 }
 TFLITE_REPAIRS: tuple[RepairRow, ...] = tuple(
-    DONE.get(row.name, row._replace(refusal=not_done, apply=_left)) for row in REPAIRS if row.hazards and not row.rule
+    DONE.get(row.name, row._replace(refusal=not_done, apply=_left))
+    for row in REPAIRS
+    if row.hazards and row.exact and not (row.rule or row.as_written)
 )
 """In the order of the repairs of ONNX models."""
