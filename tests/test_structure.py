@@ -48,9 +48,10 @@ FLOOR = {
     "fixers": 12,
     "engine": 13,
     "layers": 13,
-    "commands": 14,
-    "cli": 15,
-    "__main__": 16,
+    "comparison": 14,
+    "commands": 15,
+    "cli": 16,
+    "__main__": 17,
 }
 """A module may import from its own room and from lower floors; rooms on one floor know nothing of each other."""
 

@@ -8,6 +8,8 @@ from onnxlint_cmsis.reporters.plain import shortened
 from onnxlint_cmsis.results.short_names import QUOTED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
@@ -15,18 +17,21 @@ if TYPE_CHECKING:
 
 def with_short_names(text: str, file: FileResult, run: Run) -> str:
     """The text with names in quotes in their short forms."""
-    if run.full_names:
-        return text
-    return QUOTED.sub(lambda found: f"'{_short(found[1], file)}'", text)
+    return text if run.full_names else in_short(text, file.names)
+
+
+def in_short(text: str, names: Mapping[str, str]) -> str:
+    """The text with names in quotes in the given short forms."""
+    return QUOTED.sub(lambda found: f"'{_short(found[1], names)}'", text)
 
 
 def called(name: str, file: FileResult, run: Run) -> str:
     """A name as text shows it."""
-    return name if run.full_names else _short(name, file)
+    return name if run.full_names else _short(name, file.names)
 
 
-def _short(name: str, file: FileResult) -> str:
-    return file.names.get(name) or shortened(name)
+def _short(name: str, names: Mapping[str, str]) -> str:
+    return names.get(name) or shortened(name)
 
 
 def said(finding: Finding, file: FileResult, run: Run) -> str:

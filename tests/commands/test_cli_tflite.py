@@ -100,16 +100,6 @@ def test_a_tflite_file_is_refused_where_nobody_has_reviewed_how_it_is_laid_out(r
     assert "--runtime: tflm@bf42f039 judges no .tflite file" in err
 
 
-@pytest.mark.parametrize(("option", "code"), [("--fix", 2), ("--fix-only", 2), ("--diff", 0)])
-def test_fixes_are_not_made_and_nothing_changes(run, tmp_path, option, code):
-    data = broadcast()
-    (tmp_path / "a.tflite").write_bytes(data)
-    done, out, _ = run(option, "a.tflite")
-    assert done == code
-    assert "not yet: fixes are made on ONNX models" in out
-    assert (tmp_path / "a.tflite").read_bytes() == data
-
-
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
 def test_what_is_no_model_is_one_finding(run, tmp_path, data):
     (tmp_path / "a.tflite").write_bytes(data)
