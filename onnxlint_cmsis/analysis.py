@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
+from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime
 from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
@@ -170,6 +170,19 @@ class ModelAnalysis:
         if found is None:
             found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
+
+    def handed(self, call: KernelCall) -> KernelCall | None:
+        """A call as the runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
+        if self.settings.runtime.name != TFLM:
+            return call
+        from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad, expressible
+
+        return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
+
+    @cached_property
+    def asked(self) -> dict[int, KernelCall]:
+        """Calls that the model asks for, whatever its runtime makes of them, by index of the node."""
+        return {record.node.index: record.layer.call for record in self._lowered.records if record.layer}
 
     def instructions(self, call: KernelCall, target: Target) -> int | None:
         """Predicted instructions of a call on a target; None where nothing was measured that says."""

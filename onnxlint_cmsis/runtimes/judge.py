@@ -156,10 +156,11 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
-    """The row's level; that of the rule where reference code does much of a model's work."""
+    """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
     share = share_of_work(work, [node.index for node in nodes])
-    much = share is not None and share >= ENOUGH
-    return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
+    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+        return row.level
+    return None if share >= ENOUGH else Level.NOTE
 
 
 def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:

@@ -15,6 +15,13 @@ def becomes_pad(call: KernelCall) -> bool:
     return not all(_same(call, axis) for axis in (0, 1))
 
 
+def expressible(call: KernelCall) -> bool:
+    """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
+    pairs = zip(call.padding, call.pad_after, strict=True)
+    known = [(before, after) for before, after in pairs if before is not None and after is not None]
+    return not call.entry.startswith("transpose_conv") or all(b == (b + a) // 2 for b, a in known)
+
+
 def _same(call: KernelCall, axis: int) -> bool:
     """Whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
     size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
