@@ -94,7 +94,7 @@ def statements(
         becomes = _becomes(subject, record) or _instead(offence, share)
         text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
-        cause = f"{decision.reason}. {_becomes(subject, record)}"
+        cause = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
         more = {**facts, **({"option": option} if option else {})}
         said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
         yield replace(said, remedy=mending)
