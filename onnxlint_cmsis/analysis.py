@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
 from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.runtimes.judge import Consequence, Judged
+    from onnxlint_cmsis.runtimes.judge import Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
@@ -107,30 +107,6 @@ class ModelAnalysis:
         return judge(self.graph, self._lowered, self.settings.runtime)
 
     @cached_property
-    def told(self) -> frozenset[int]:
-        """Indices of nodes whose runtime's condition says who computes them."""
-        layers = self.judged.layers if self.judged else ()
-        return frozenset(layer.record.node.index for layer in layers if layer.row)
-
-    @cached_property
-    def elsewhere(self) -> frozenset[int]:
-        """Indices of nodes that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
-        from onnxlint_cmsis.runtimes.judge import BESIDE
-
-        layers = self.judged.layers if self.judged else ()
-        own = [layer for layer in layers if layer.row and not layer.row.causes and layer.verdict in BESIDE]
-        return frozenset(layer.record.node.index for layer in own)
-
-    @cached_property
-    def consequences(self) -> dict[int, Consequence]:
-        """What the runtime makes of layers that CMSIS-NN refuses for a cause of its own, by index of the node."""
-        if self.judged is None:
-            return {}
-        from onnxlint_cmsis.runtimes.judge import consequences
-
-        return consequences(self.judged.layers, self.settings.runtime)
-
-    @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
         if self.judged is None:
@@ -170,14 +146,6 @@ class ModelAnalysis:
         if found is None:
             found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
-
-    def handed(self, call: KernelCall) -> KernelCall | None:
-        """A call as the runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
-        if self.settings.runtime.name != TFLM:
-            return call
-        from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad, expressible
-
-        return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
 
     @cached_property
     def asked(self) -> dict[int, KernelCall]:

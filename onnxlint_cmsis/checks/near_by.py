@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.shape_words import other_sizes, shape_words
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 from onnxlint_cmsis.types import KernelCall, Pair
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def met_by(subject: Subject, hazard: Hazard) -> str:
     call = subject.asked
     if about_padding(hazard):
         return asked(call) + (
-            ", which becomes a PAD operator" if subject.model.handed(call) not in (call, None) else ""
+            ", which becomes a PAD operator"
+            if handed_over(call, subject.model.settings.runtime) not in (call, None)
+            else ""
         )
     names = (hazard.breach or hazard.when).names() & call.variables().keys()
     return shape_words(call, names | (hazard.when.names() & {"bias"}))
@@ -100,7 +103,7 @@ def right_releases(subject: Subject) -> tuple[str, ...]:
 
 def _works(subject: Subject, call: KernelCall) -> bool:
     """Whether a changed call has no known hazard, as the runtime makes it."""
-    handed = subject.model.handed(call)
+    handed = handed_over(call, subject.model.settings.runtime)
     return handed is not None and _clean(subject.routed(handed))
 
 

@@ -29,7 +29,7 @@ from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level, Statement
 
 WIDE = 16
-"""Bits of activations that need zero-point 0 in other layers (CNN505)."""
+"""Bits of activations that need zero-point 0 in other layers."""
 SYMMETRIC = 'extra_options={"ActivationSymmetric": True}'
 COPY = "move"
 """Kind of plain code that only copies elements."""
