@@ -17,9 +17,12 @@ from typing import Any
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from sample_tflm import describe
@@ -29,6 +32,9 @@ BUILDS = (
     TflmBuild(parse_target("cortex-m55", "main")),
     TflmBuild(parse_target("cortex-m4", "7.0.0"), optimized_for="SIZE", checks=False),
 )
+SETTINGS = make_settings(size_checks_limit="unlimited", size_checks_layers="unlimited")
+LINTED = 4
+"""One of so many is linted too."""
 ADDRESS_SPACE = 2_500_000_000
 EXTREMES = (0, 1, 4, 127, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1)
 
@@ -83,14 +89,17 @@ def twist(described: dict[str, Any], chance: random.Random) -> bytes | None:
         return None
 
 
-def outcome(data: bytes) -> str:
-    """`read`, `refused`, or the traceback of what should not have happened."""
+def outcome(data: bytes, *, linted: bool) -> str:
+    """`read`, `refused`, or the traceback of what should not have happened; `linted` runs every check too."""
     try:
         model = read_tflite("mutated.tflite", data)
         for value in to_graph(model).constants.values():
             value.values()
         for build in BUILDS:
             interpret(model, build)
+        if linted:
+            lint_file("mutated.tflite", SETTINGS, data)
+            layers_table("mutated.tflite", SETTINGS, data)
     except ModelError as error:
         return "refused" if error.message and "\n" not in error.message else f"message: {error.message}"
     except Exception:
@@ -109,7 +118,7 @@ def main(folder: str, seed: str, count: str) -> None:
     for number in range(int(count)):
         which = number % len(models)
         twisted = twist(described[which], chance) if chance.random() < 0.5 else None
-        kind = outcome(twisted or mutate(models[which], chance))
+        kind = outcome(twisted or mutate(models[which], chance), linted=number % LINTED == 0)
         if kind in found:
             found[kind] += 1
         else:
