@@ -49,7 +49,7 @@ class Constant(NamedTuple):
         return self.read()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One operator of the flattened graph."""
 
@@ -140,7 +140,7 @@ class Problem(NamedTuple):
     """Whether it is nothing but an operator that the onnx package does not know."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """A model, flattened: nodes in file order, each subgraph's and inlined function's after the node that holds it."""
 
