@@ -1,6 +1,6 @@
-"""Damage `.tflite` files at random, make Graphs of them and run them: `tflite_mutate.py FOLDER SEED COUNT`.
+"""Damage `.tflite` files at random and run them through the whole path: `tflite_mutate.py FOLDER SEED COUNT`.
 
-Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
+Each is read, made a Graph, run on paper, linted against a small device, and shown by `layers` and `memory`. Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
 """
 
 from __future__ import annotations
@@ -17,11 +17,17 @@ from typing import Any
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.config.files import SettingsLayer
+from onnxlint_cmsis.config.resolve import Configuration
+from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+from onnxlint_cmsis.tflite_files.memory_report import memory_reports
+from onnxlint_cmsis.tflite_files.memory_text import memory_lines, plan_cells
+from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 from sample_tflm import describe
 from support.tflite_writer import restore, write
 
@@ -29,6 +35,10 @@ BUILDS = (
     TflmBuild(parse_target("cortex-m55", "main")),
     TflmBuild(parse_target("cortex-m4", "7.0.0"), optimized_for="SIZE", checks=False),
 )
+NAME = "mutated.tflite"
+SETTINGS = Configuration(
+    isolated=True, options=SettingsLayer("arguments", "/", {"targets": ["m4", "m55"], "ram": "2K", "flash": "1K"})
+).settings_for(NAME)
 ADDRESS_SPACE = 2_500_000_000
 EXTREMES = (0, 1, 4, 127, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1)
 
@@ -91,11 +101,29 @@ def outcome(data: bytes) -> str:
             value.values()
         for build in BUILDS:
             interpret(model, build)
+        _wired(data)
     except ModelError as error:
+        _lint(data)
         return "refused" if error.message and "\n" not in error.message else f"message: {error.message}"
     except Exception:
         return traceback.format_exc()
     return "read"
+
+
+def _lint(data: bytes) -> None:
+    """Findings of every rule, with too little RAM and flash."""
+    lint_file(NAME, SETTINGS, data)
+
+
+def _wired(data: bytes) -> None:
+    """What the commands lint, layers and memory do."""
+    _lint(data)
+    operator_rows(NAME, SETTINGS, data)
+    for report in memory_reports(NAME, SETTINGS, data):
+        json.dumps(report)
+        if "arena_used" in report:
+            memory_lines(report, "cortex-m4")
+            plan_cells(report)
 
 
 def main(folder: str, seed: str, count: str) -> None:
