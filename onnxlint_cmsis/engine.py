@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.graph.model import NOT_LOOKED_AT
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
@@ -75,7 +76,8 @@ def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResul
         return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
     counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
-    return result._replace(notes=said.notes, statistics=(*counts, *result.statistics))
+    unread = tuple(f"{each.message}." for each in said.graph.problems if each.kind == NOT_LOOKED_AT)
+    return result._replace(notes=(*said.notes, *unread), statistics=(*counts, *result.statistics))
 
 
 def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
@@ -121,6 +123,8 @@ def _problems(graph: Graph) -> Iterator[Finding]:
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
+        if problem.kind == NOT_LOOKED_AT:
+            continue
         node = by_label.get(problem.node)
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
         where = node_location(graph.path, node) if node else Location(graph.path)

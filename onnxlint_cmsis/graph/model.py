@@ -127,11 +127,15 @@ class Body(NamedTuple):
     """`Node.graph` of the nodes in it."""
 
 
+NOT_LOOKED_AT = "not-looked-at"
+"""Kind of a problem that is none of the file's: a part of it that is not read."""
+
+
 class Problem(NamedTuple):
     """Something wrong with the file that does not stop the reading."""
 
     kind: str
-    """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
+    """`invalid` (onnx.checker or our own validation), `external`, or NOT_LOOKED_AT."""
     message: str
     """Found and allowed values."""
     node: str = ""

@@ -128,6 +128,15 @@ def test_damaged_files_end_in_findings():
     assert 0 < readable < 300
 
 
+def test_a_subgraph_that_nothing_enters_is_a_note(run, tmp_path):
+    model = conv_model()
+    model["subgraphs"].append({**model["subgraphs"][0], "name": "other"})
+    (tmp_path / "a.tflite").write_bytes(write(model))
+    code, out, _ = run("--target", "m4", "a.tflite")
+    assert code == 0
+    assert "subgraph 1 'other' is not looked at: nothing enters it." in out
+
+
 def test_a_pointer_is_told_as_such(run, tmp_path):
     text = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
     (tmp_path / "a.tflite").write_text(text)

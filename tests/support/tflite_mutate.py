@@ -1,6 +1,7 @@
 """Damage `.tflite` files at random and run them through the whole path: `tflite_mutate.py FOLDER SEED COUNT`.
 
-Each is read, made a Graph, run on paper, linted against a small device, and shown by `layers` and `memory`. Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
+Each is read, made a Graph, run on paper, linted against a small device, and shown by `layers` and `memory`. Prints one
+JSON line: how many files were read whole, how many ended in ModelError, and every other error.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BUILDS = (
 )
 NAME = "mutated.tflite"
 SETTINGS = Configuration(
-    isolated=True, options=SettingsLayer("arguments", "/", {"targets": ["m4", "m55"], "ram": "2K", "flash": "1K"})
+    isolated=True, options=SettingsLayer("arguments", "/", {"targets": ["m55"], "ram": "2K", "flash": "1K"})
 ).settings_for(NAME)
 ADDRESS_SPACE = 2_500_000_000
 EXTREMES = (0, 1, 4, 127, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1)

@@ -140,7 +140,7 @@ class Preparation:
             if len(tensor.shape) != 4 or min(tensor.shape) < 1:
                 raise Unpredictable(f"shape {list(tensor.shape)} where four sizes of at least 1 are expected")
         for name in ("stride_h", "stride_w"):
-            if self.view.option(name, 1) < 1:
+            if self.view.option(name) < 1:
                 raise Unpredictable(f"{name} is {self.view.option(name)}; at least 1 is allowed")
 
     def routed(self, call: KernelCall) -> Route:
