@@ -47,7 +47,9 @@ class TargetCheck:
     outputs: tuple[np.ndarray, ...] = ()
     """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
     output_differences: tuple[Differences, ...] = ()
-    """Those outputs against ONNX Runtime's of the whole model."""
+    """Those outputs against the host's of the whole model."""
+    runtime: str = "ONNX Runtime"
+    """What computed the model on the host."""
 
     @property
     def instructions(self) -> int:
@@ -76,7 +78,7 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from ONNX Runtime's by up to {found.largest} (in {found.count} of {found.total}"
+        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count} of {found.total}"
         f" elements) although no layer, given the device's own input of the first set, differs by more than"
         f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
@@ -168,7 +170,8 @@ class _Runner:
 
     def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> TargetCheck:
         foreign = self.model.program.foreign
-        return TargetCheck(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
+        found = TargetCheck(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
+        return replace(found, runtime=self.model.reference.runtime)
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
@@ -197,6 +200,7 @@ class _Runner:
         ours = step.output.from_memory(output)
         if step.output.tensor == step.inputs[0].tensor:  # no ONNX node makes it: the same tensor lies in another way
             source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
-            return compare(ours, np.broadcast_to(source, ours.shape))
+            return compare(ours, np.broadcast_to(source, ours.shape), self.model.reference.runtime)
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
-        return compare(ours, step.output.integers(self.model.reference.layer(step, inputs)))
+        made = step.output.integers(self.model.reference.layer(step, inputs))
+        return compare(ours, made, self.model.reference.runtime)

@@ -37,12 +37,12 @@ def _main(argv: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = CheckParser(prog="firmware_check", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
-    add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
+    add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float, or .tflite model")
     add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
     add("--strict", action="store_true", help="with --against: something got better, nothing got worse")
     add("--target", action="append", metavar="CPU", help="CPU, several times for several. Default: cortex-m4.")
     add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
-    add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
+    add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime or LiteRT")
     add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
     add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
     add("--seed", type=_seed, default=0, help="seed of random inputs and calibration data. Default: 0.")

@@ -57,7 +57,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Differences:
-    """A layer's output against ONNX Runtime's for the same inputs."""
+    """A layer's output against that of the host for the same inputs."""
 
     count: int
     """Elements that differ."""
@@ -65,6 +65,8 @@ class Differences:
     """Largest difference, in units of the output's scale."""
     total: int
     """Elements compared."""
+    runtime: str = "ONNX Runtime"
+    """What made the values that they are held against."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,10 @@ class LayerVerdict:
     """Everything that is not as predicted or not right."""
 
 
-def compare(ours: np.ndarray, expected: np.ndarray) -> Differences:
+def compare(ours: np.ndarray, expected: np.ndarray, runtime: str = "ONNX Runtime") -> Differences:
     """Count the elements that differ."""
     gap = np.abs(ours.astype(np.int64) - expected.astype(np.int64))
-    return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size)
+    return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size, runtime)
 
 
 def judge(
@@ -145,9 +147,8 @@ def _values(predicted: Route | None, differences: Differences | None, allowed: i
         return []
     known = [hazard.id for hazard in predicted.hazards] if predicted else []
     why = f"; a known defect of this release: {', '.join(known)}" if known else ""
-    found = (
-        f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to {differences.largest}"
-    )
+    number = f"{differences.count} of {differences.total} outputs differ"
+    found = f"{number} from {differences.runtime}'s, by up to {differences.largest}"
     return [f"{found} (allowed: {allowed}){why}"]
 
 

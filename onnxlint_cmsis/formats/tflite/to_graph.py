@@ -81,7 +81,7 @@ class _Builder:
     def add(self, number: int, path: str) -> None:
         """A subgraph's tensors and operators; one that two operators run is added once."""
         subgraph = self.model.subgraphs[number]
-        self.keys[number] = _keys(subgraph, path)
+        self.keys[number] = tensor_keys(subgraph, path)
         for key, tensor in zip(self.keys[number], subgraph.tensors, strict=True):
             shape = tuple(None if size < 0 else size for size in tensor.shape)
             self.tensors[key] = Tensor(key, elem_type(tensor), shape)
@@ -137,7 +137,7 @@ class _Builder:
                 self.problems.append(Problem(NOT_LOOKED_AT, text))
 
 
-def _keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
+def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
     """A key for each tensor: its name, with its index where another has that name, behind the subgraph's path."""
     seen: set[str] = set()
     keys: list[str] = []
