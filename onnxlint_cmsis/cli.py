@@ -17,6 +17,7 @@ COMMANDS = {
     "cost": "cost_command",
     "layers": "layers_command",
     "memory": "memory_command",
+    "compare": "compare_command",
     "config-schema": "config_schema",
 }
 """Module of each command."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model import NOT_LOOKED_AT
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.types import Finding, Level, Location
@@ -32,12 +33,10 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    if is_tflite_path(path):
-        return _lint_tflite(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        model = model or ModelAnalysis(path, settings.analysis, data)
+        model = model or open_model(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.file_problem import FileProblem
 
@@ -49,45 +48,44 @@ def lint_file(
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
-    result = _result(path, settings, graph, found, skipped)
-    between = runtime_notes(settings.runtime, converted=settings.runtime.name == TFLM)
+    result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
+    converted = settings.runtime.name == TFLM and not is_tflite_path(path)
+    between = runtime_notes(settings.runtime, converted=converted)
     from onnxlint_cmsis.coverage.summarize import summarize
 
     return result._replace(
         summary=summarize(model),
         notes=(
-            *_notes(lowered, settings),
+            *result.notes,
             *between,
+            *model.remarks_on_build,
             *_skips(path, settings, too_large),
             *fit.notes,
+            *(f"{each.message}." for each in graph.problems if each.kind == NOT_LOOKED_AT),
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 
 
-def _lint_tflite(path: str, settings: Settings, data: bytes | None) -> FileResult:
-    """Lint a TensorFlow Lite model."""
-    from onnxlint_cmsis.checks.file_problem import FileProblem
-    from onnxlint_cmsis.tflite_files.tflite_findings import tflite_findings
+def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
+    """A result with what its analysis takes for granted and short names; None where the file is no model.
+
+    `model` is the analysis of what the file holds, where it is at hand.
+    """
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        said = tflite_findings(path, settings.analysis, data)
-    except ModelError as error:
-        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
-    result = _result(path, settings, said.graph, [*_problems(said.graph), *said.findings])
-    counts = (("nodes", len(said.graph.nodes)), ("layers", said.layers))
-    unread = tuple(f"{each.message}." for each in said.graph.problems if each.kind == NOT_LOOKED_AT)
-    return result._replace(notes=(*said.notes, *unread), statistics=(*counts, *result.statistics))
-
-
-def assumptions(path: str, settings: Settings, model: ModelAnalysis | None = None) -> tuple[str, ...] | None:
-    """What the analysis of a file takes for granted, for the reader; None where it cannot be read as a model."""
-    from onnxlint_cmsis.analysis import ModelAnalysis
-
-    try:
-        return _notes((model or ModelAnalysis(path, settings.analysis)).lowered, settings)
+        return _introduced(result, settings, model or open_model(result.path, settings.analysis))
     except ModelError:
         return None
+
+
+def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) -> FileResult:
+    from onnxlint_cmsis.coverage.naming import naming
+
+    lowered = model.lowered
+    called = naming(model.graph, [record.node for record in lowered.records], result)
+    return result._replace(notes=_notes(lowered, settings), names=called.names, places=called.places)
 
 
 def _result(
@@ -119,7 +117,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     if not graph.problems:
         return
     from onnxlint_cmsis.checks.file_problem import FileProblem, cause_of
-    from onnxlint_cmsis.checks.subject import node_location
+    from onnxlint_cmsis.graph.node_location import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
@@ -145,6 +143,10 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
+    if is_tflite_path(model.path):
+        from onnxlint_cmsis.tflite_files.tflite_fit import tflite_fit
+
+        return _Fit(*tflite_fit(model))
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
     from onnxlint_cmsis.coverage.device_fit import device_fits
     from onnxlint_cmsis.memory.needs import UNKNOWN_RAM, fit_note
@@ -186,7 +188,11 @@ def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
     from onnxlint_cmsis.checks.rule_registry import rule
 
     properties = finding.properties
-    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
+    if (
+        not model.repairable
+        or properties.get("fixable")
+        or not ("hazard" in properties or rule(finding.code).action is REWRITE)
+    ):
         return finding
     from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 

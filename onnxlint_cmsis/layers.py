@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
@@ -24,20 +25,8 @@ Row = dict[str, object]
 """One layer on one target: its verdict, and the kernel or the `reason` why there is none."""
 
 
-def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
-    """One row per layer and target, in file order, layers without a kernel too; ModelError for an unreadable file."""
-    if is_tflite_path(path):
-        from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
-
-        return operator_rows(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
-
-    model = ModelAnalysis(path, settings.analysis, data)
-    return [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
-
-
 class Total(NamedTuple):
-    """What the layers of a model cost together on one target."""
+    """What the layers of a model are and need together on one target."""
 
     target: str
     """Label of the target."""
@@ -49,20 +38,68 @@ class Total(NamedTuple):
     """How many those are."""
     unknown_layers: int
     """How many the sum leaves out."""
+    macs: int
+    """Multiply-accumulates of all layers, as far as these are known."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts."""
+    scratch: int
+    """Bytes of the largest scratch buffer."""
+    arena: int | None
+    """Bytes of activations, at least; None where a size is unknown."""
 
 
-def totals(rows: list[Row], targets: Iterable[Target]) -> list[Total]:
-    """One total for each target."""
+class LayersReport(NamedTuple):
+    """The layers of a model on every target."""
+
+    rows: list[Row]
+    """One row per layer and target, in file order, layers without a kernel too."""
+    totals: list[Total]
+    """The sums of each target; none for a `.tflite` file."""
+    names: Mapping[str, str]
+    """Short forms of the layers' names, for people."""
+
+
+def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
+    if is_tflite_path(path):
+        from onnxlint_cmsis.results.short_names import short_names
+        from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
+
+        rows = operator_rows(path, settings, data)
+        return LayersReport(rows, [], short_names([str(row["output"]) for row in rows]))
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.coverage.naming import layer_names
+
+    model = ModelAnalysis(path, settings.analysis, data)
+    rows = [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
+    names = layer_names(model.graph, [record.node for record in model.lowered.records])
+    return LayersReport(rows, _totals(model) if rows else [], names.names)
+
+
+def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
+    """The rows alone. Raises ModelError."""
+    return layers_report(path, settings, data).rows
+
+
+def _totals(model: ModelAnalysis) -> list[Total]:
+    """The sums of each target, as the summary of linting has them."""
+    from onnxlint_cmsis.coverage.summarize import summarize
+
+    summary, every = summarize(model), len(model.lowered.records)
     return [
-        _total(target, [row["instructions"] for row in rows if row["target"] == target.label]) for target in targets
+        Total(
+            target.target,
+            target.measured_on,
+            target.instructions,
+            every - target.unknown_cost,
+            target.unknown_cost,
+            summary.macs,
+            target.constants,
+            target.scratch,
+            summary.arena,
+        )
+        for target in summary.targets
     ]
-
-
-def _total(target: Target, numbers: list[object]) -> Total:
-    from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
-
-    known = [number for number in numbers if isinstance(number, int)]
-    return Total(target.label, measured_build(target), sum(known), len(known), len(numbers) - len(known))
 
 
 def _rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
@@ -107,6 +108,13 @@ class Pair(NamedTuple):
     """Along the width."""
 
 
+_CALL_VARIABLES = (
+    *(f"{group}.{size}" for group in ("input_dims", "filter_dims", "output_dims") for size in "nhwc"),
+    *(f"{group}.{size}" for group in ("stride", "padding", "pad_after", "dilation") for size in "hw"),
+)
+"""Names of the sizes of a call, in order."""
+
+
 class KernelCall(NamedTuple):
     """One ONNX layer in CMSIS-NN's own terms.
 
@@ -141,19 +149,15 @@ class KernelCall(NamedTuple):
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""
-        names: dict[str, Size] = {}
-        for group in ("input_dims", "filter_dims", "output_dims"):
-            dims: Dims = getattr(self, group)
-            names[f"{group}.n"], names[f"{group}.h"] = dims.n, dims.h
-            names[f"{group}.w"], names[f"{group}.c"] = dims.w, dims.c
-        for group in ("stride", "padding", "pad_after", "dilation"):
-            pair: Pair = getattr(self, group)
-            names[f"{group}.h"], names[f"{group}.w"] = pair.h, pair.w
-        names["ch_mult"] = self.ch_mult
-        names["per_channel"] = None if self.per_channel is None else int(self.per_channel)
-        names["bias"] = int(self.bias)
-        names["initial_state"] = None if self.initial_state is None else int(self.initial_state)
-        return names
+        images = (*self.input_dims, *self.filter_dims, *self.output_dims)
+        pairs = (*self.stride, *self.padding, *self.pad_after, *self.dilation)
+        return {
+            **dict(zip(_CALL_VARIABLES, (*images, *pairs), strict=True)),
+            "ch_mult": self.ch_mult,
+            "per_channel": None if self.per_channel is None else int(self.per_channel),
+            "bias": int(self.bias),
+            "initial_state": None if self.initial_state is None else int(self.initial_state),
+        }
 
 
 class Location(NamedTuple):
@@ -173,6 +177,22 @@ class Location(NamedTuple):
     """First byte of the node in the file; -1 where unknown."""
     length: int = -1
     """Bytes of the node in the file; -1 where unknown."""
+
+
+class PythonPlace(NamedTuple):
+    """Where in a PyTorch program a node was written."""
+
+    module: str
+    """Path of the module: `encoder.0.conv`; empty where unknown."""
+    file: str
+    """Python file as the exporter names it; empty where unknown."""
+    line: int
+    """Line in that file, 0 where unknown."""
+
+    @property
+    def text(self) -> str:
+        """`models.py:46`; empty where unknown."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
 
 
 class Resize(NamedTuple):
@@ -201,7 +221,7 @@ class Content:
     """What is said about one place of one model."""
 
     message: str
-    """What is said: node, operator, numbers, condition."""
+    """What is the matter: node, operator, numbers, condition."""
     location: Location
     """Where."""
     targets: tuple[str, ...] = ()
@@ -218,6 +238,13 @@ class Content:
     """Further facts for JSON and SARIF."""
     cause: str = ""
     """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
+    remedy: str = ""
+    """What to do about it, as sentences."""
+
+    @property
+    def text(self) -> str:
+        """What is the matter and what to do about it."""
+        return f"{self.message} {self.remedy}" if self.remedy else self.message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,10 +284,10 @@ class Finding(Content, RuleStamp):
 
     @property
     def complete(self) -> str:
-        """The message with targets and sources, for readers that show nothing else."""
+        """The text with targets and sources, for readers that show nothing else."""
         brackets = [f"on {targets_text(self.targets)}"] if self.targets else []
         brackets += [str(source) for source in self.sources]
-        return f"{self.message} [{'; '.join(brackets)}]" if brackets else self.message
+        return f"{self.text} [{'; '.join(brackets)}]" if brackets else self.text
 
 
 def targets_text(labels: tuple[str, ...]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 from onnxlint_cmsis.proof.onnx_runtime import NO_TELEMETRY
@@ -11,3 +13,11 @@ from onnxlint_cmsis.proof.onnx_runtime import NO_TELEMETRY
 os.environ.setdefault(NO_TELEMETRY, "1")
 settings.register_profile("any-machine", deadline=None)  # a slow or busy one must not fail a test
 settings.load_profile("any-machine")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wide_terminal() -> Iterator[None]:
+    """Lines of any length, whatever terminal the tests run in; tests of narrow ones set COLUMNS themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "1000")
+        yield

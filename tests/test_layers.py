@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.commands.layers_command import as_text
+from onnxlint_cmsis.commands.layers_text import layers_text
 from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers import layers_report, layers_table
 from onnxlint_cmsis.lower.verdict import UNDECIDED
 from support.models import text
 from support.quantized_models import CASES
@@ -78,9 +78,15 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert (sigmoid["op"], sigmoid["kernel"], sigmoid["input"]) == ("Sigmoid", "", [1, 5, 6, 4])
     assert str(sigmoid["reason"]).startswith("CMSIS-NN has no s8 function for it; arm_nn_activation_s16")
     assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED.reason)
-    header, *lines = as_text([conv, sigmoid, add]).splitlines()
+    report = layers_report("-", make_settings(targets=["cortex-m4"]), text(FOREIGN).SerializeToString())
+    _, header, *lines = layers_text(report, 0).splitlines()
     kernel = header.index("kernel")
-    assert [line[kernel:].split("  ")[0] for line in lines] == ["arm_convolve_1x1_s8_fast", "plain code", "?"]
+    assert [line[kernel:].split("  ")[0] for line in lines[:3]] == [
+        "arm_convolve_1x1_s8_fast",
+        "plain code",
+        "undecided",
+    ]
+    assert [line[0] for line in lines[:3]] == [" ", "~", "?"]
     assert [row["verdict"] for row in (conv, sigmoid, add)] == ["CMSIS-NN", "plain code", "undecided"]
     assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]
 

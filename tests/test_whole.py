@@ -42,15 +42,15 @@ def believable(report: FileResult) -> None:
     """Every finding is whole: a known code, a full message, a place, and a resize that goes with its freedom."""
     for finding in report.findings:
         assert finding.code in CODES
-        assert not HOLES.search(finding.message), finding.message
+        assert not HOLES.search(finding.text), finding.text
         assert finding.location.path == report.path
         if finding.resize is not None:
             assert finding.resize.want > 0 < finding.resize.have
             assert (finding.resize.want < finding.resize.have) == (finding.code == "CNN202")
-            assert bool(finding.resize.lock) == (finding.resize.freedom is Freedom.LOCKED), finding.message
+            assert bool(finding.resize.lock) == (finding.resize.freedom is Freedom.LOCKED), finding.text
             assert finding.level is not Level.WARNING or finding.resize.freedom is not Freedom.LOCKED
         if finding.targets and finding.code[3] in "13":
-            assert finding.sources or finding.code == "CNN190", finding.message
+            assert finding.sources or finding.code == "CNN190", finding.text
 
 
 def test_all_node_tests_of_onnx_lint() -> None:
@@ -61,7 +61,7 @@ def test_all_node_tests_of_onnx_lint() -> None:
         for name, data in models:
             report = lint_file(name, settings, data)
             believable(report)
-            assert report.readable, f"{name}: {[finding.message for finding in report.findings]}"
+            assert report.readable, f"{name}: {[finding.text for finding in report.findings]}"
 
 
 def test_all_stored_models_of_onnx_lint() -> None:

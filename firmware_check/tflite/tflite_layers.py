@@ -14,6 +14,7 @@ from firmware_check.program import Array, Step
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.weighted import BIAS
 from firmware_check.tflite.tflite_space import ACTIVATIONS, bounds
+from onnxlint_cmsis.runtimes.tflm.dense_kernels import INT32_BIAS
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Quantization, Value
@@ -71,6 +72,8 @@ def transposed(layer: _Layer) -> None:
 
 def dense(layer: _Layer) -> None:
     """FULLY_CONNECTED; an output of more than two dimensions is a 1x1 convolution."""
+    if INT32_BIAS in layer.row.own:
+        raise Unsupported(f"{INT32_BIAS} in TensorFlow Lite Micro")
     weights, source = _weights(layer, 1), layer.source()
     channels = weights.shape[0]
     scales = layer.space.scales(layer.operator.inputs[1], channels)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.fingerprint import identity
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import accumulate
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.variables import MAX_PARTS, Concat, Dimension, combined, find, size_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Size
 
 

@@ -44,6 +44,8 @@ def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
 
     Raises ValueError where a size is symbolic.
     """
+    if axis.form is AxisForm.LEAF and axis.leaf == leaf and axis.size == count == len(mask):
+        return mask
     made = np.zeros(count, bool)
     for row in lane_rows(axis, leaf):
         if len(row) != axis.size or len(mask) not in (1, axis.size) or row.max(initial=-1) >= count:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.tensors import Axes, NotFollowedError, Tensors
 from onnxlint_cmsis.algebra.variables import Dimension, size_of
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Size
 
 __all__ = ["Axes", "Context", "Element", "LayerDims", "Naming", "NotFollowedError", "Number"]

@@ -7,8 +7,8 @@ elements of its parts in order, `Product` to the cells of a grid, outermost fact
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Size
 
 MAX_PARTS = 512

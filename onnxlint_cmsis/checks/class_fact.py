@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Location, Resize, Statement, Target
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Layers that a message names."""
+
+FIX = "--fix does it after proof; --diff shows it first."
+"""What to do about a class whose best size is another."""
 
 
 class ClassFact(NamedTuple):
@@ -66,7 +70,8 @@ def about_size(fact: ClassFact, what: str) -> Statement:
     text = f"{what}: {price_text(fact)}. {group.freedom.value}: {_layers(group)}."
     names = tuple(decider.label for decider in group.deciders)
     resize = Resize("output_dims.c", fact.tensor, fact.axis, group.size, fact.want, group.freedom, names)
-    return replace(about_class(fact, text), resize=resize, properties={**saved_facts(fact), "fixable": True})
+    facts = {**saved_facts(fact), "fixable": True}
+    return replace(about_class(fact, text), resize=resize, properties=facts, remedy=FIX)
 
 
 def price_text(fact: ClassFact) -> str:

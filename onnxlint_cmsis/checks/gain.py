@@ -8,12 +8,11 @@ not cycles. They are in `measured_pairs.py`, which `scripts/measure_evidence.py`
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.checks.evidence import Evidence
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, all_of, at_least, at_most
 from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.cmsis_nn.releases import older
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Level, Target
 
 COMPILER = "gcc"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
-from onnxlint_cmsis.checks.near_by import about_padding, asked, pad_in_front, right_releases, span, works
+from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, right_releases, span, works
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.status_use import status_text
 from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
 
@@ -37,14 +37,19 @@ class HazardCheck(NamedTuple):
 def _statement(subject: Subject, hazard: Hazard) -> Statement:
     repair = next(repairs(subject), None)
     numbers = _numbers(subject, hazard)
-    near = tuple(works(subject)) if about_padding(hazard) else ()
-    parts = [f"{subject.route.effective} {hazard.brief}{_met_by(subject, hazard, numbers)}."]
+    near = tuple(works(subject, hazard))
+    met = met_by(subject.layer.call, hazard)
+    parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
+    mending: list[str] = []
     if near:
-        parts.append(f"{near[0]} works{''.join(f', and so does {one}' for one in near[1:])}.")
-    if repair:
-        parts.append(f"{_taken(*repair)}, of which no hazard is known. {freedom_text(repair[0])}.")
-    if not near and not (repair and repair[0].freedom is not Freedom.LOCKED):
-        parts += _way_round(subject, hazard)
+        mending.append(f"{near[0]} {_works(near[0])}{''.join(f', and so does {one}' for one in near[1:])}.")
+    open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
+    if repair and open_way:
+        mending.append(f"{_taken(*repair)}, of which no hazard is known ({repair[0].freedom.value}).")
+    if not near and not open_way:
+        mending += _way_round(subject, hazard)
+    if repair and not open_way and not mending:
+        mending.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
@@ -56,14 +61,13 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         sources=(hazard.origin.source(subject.target.release),),
         properties={**facts(hazard), **({"sizes": numbers} if numbers else {})},
         cause=f"{hazard.id} {means}".strip(),
+        remedy=" ".join(mending),
     )
     return with_resize(said, *repair) if repair else said
 
 
-def _met_by(subject: Subject, hazard: Hazard, numbers: str) -> str:
-    """What the model asks, in its author's words where padding decides, else in CMSIS-NN's."""
-    found = asked(subject.layer.call) if about_padding(hazard) else numbers
-    return f": {found}" if found else ""
+def _works(words: str) -> str:
+    return "work" if words.endswith("channels") else "works"
 
 
 def _taken(change: Resize, kernel: str) -> str:

@@ -1,10 +1,12 @@
-"""What a model's author can change about a window: paddings and sizes near by, each tried with `route`."""
+"""What a model's author can change about a layer: paddings and sizes near by, each tried with `route`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.checks.shape_words import other_sizes, shape_words
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
 from onnxlint_cmsis.types import KernelCall, Pair
@@ -26,6 +28,14 @@ def about_padding(hazard: Hazard) -> bool:
     return bool(PADDINGS & (hazard.when.names() | (hazard.unsized or FALSE).names()))
 
 
+def met_by(call: KernelCall, hazard: Hazard) -> str:
+    """What the model asks that meets a hazard, in its author's words; empty where no size decides."""
+    if about_padding(hazard):
+        return asked(call)
+    names = (hazard.breach or hazard.when).names() & call.variables().keys()
+    return shape_words(call, names | (hazard.when.names() & {"bias"}))
+
+
 def asked(call: KernelCall) -> str:
     """What the model asks of a window, in its author's words: `padding=1 on width 128`, `pads=[0, 0, 1, 1] on 8x8`."""
     before, after, size = call.padding, call.pad_after, call.input_dims
@@ -34,11 +44,17 @@ def asked(call: KernelCall) -> str:
         return f"{text} on width {_shown(size.w)}"
     pads = (before.h, before.w, after.h, after.w)
     text = f"padding={before.h}" if len(set(pads)) == 1 else f"pads=[{', '.join(map(_shown, pads))}]"
+    if _transposed(call) and call.stride.h == call.stride.w:
+        text += f" with stride={_shown(call.stride.h)}"
     return f"{text} on {_shown(size.h)}x{_shown(size.w)}"
 
 
-def works(subject: Subject) -> Iterator[str]:
-    """The nearest padding and the nearest size of which no hazard is known: `padding=2 on width 128`."""
+def works(subject: Subject, hazard: Hazard) -> Iterator[str]:
+    """What the author can change so that no hazard is known: `padding=2 on width 128`, `34 output channels`."""
+    if not about_padding(hazard):
+        tried = other_sizes(subject.layer.call, hazard.when.names())
+        yield from islice((words for words, call in tried if _clean(subject.routed(call))), 1)
+        return
     for tries in (_paddings(subject.layer.call), _sizes(subject.layer.call)):
         found = next((call for call in tries if _clean(subject.routed(call))), None)
         if found is not None:

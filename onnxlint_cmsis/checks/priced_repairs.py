@@ -24,4 +24,5 @@ def priced(findings: Iterable[Finding], repairs: Iterable[ClassFact]) -> Iterato
 def _priced(finding: Finding, fact: ClassFact) -> Finding:
     text = f"--fix repairs it with {fact.want} channels for {fact.group.size}: {price_text(fact)}."
     properties = {**finding.properties, **{f"repair_{name}": value for name, value in saved_facts(fact).items()}}
-    return replace(finding, message=f"{finding.message} {text}", properties={**properties, "fixable": True})
+    remedy = f"{finding.remedy} {text}".strip()
+    return replace(finding, remedy=remedy, properties={**properties, "fixable": True})

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.quantizer import option_apart
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Level, Statement
 
 if TYPE_CHECKING:
@@ -86,12 +90,14 @@ def statements(
         facts["runtime"] = consequence.reason
     level = level or _level(subject.model, offence)
     for place, record in enumerate(records):
-        mending = remedy(graph, records if place == 0 else [record])
+        mending, option = option_apart(remedy(graph, records if place == 0 else [record]))
         becomes = _becomes(subject, record) or _instead(offence, share)
-        text = f"{described(record.node)}: {decision.reason}. {becomes} {mending}"
+        text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
         cause = f"{decision.reason}. {_becomes(subject, record)}"
-        yield Statement(text, where, offence.targets, level=level, properties=facts, cause=cause)
+        more = {**facts, **({"option": option} if option else {})}
+        said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
+        yield replace(said, remedy=mending)
 
 
 def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:

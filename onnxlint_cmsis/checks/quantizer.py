@@ -10,6 +10,8 @@ from onnxlint_cmsis.lower.quantization import AffineQuantization
 
 ONNX_RUNTIME = "onnx.quantize"
 """`producer_name` that `onnxruntime.quantization` writes (quant_utils.py)."""
+LONGEST_OPTION = 130
+"""Characters of an option that a message holds: one tensor's numbers."""
 _ENDING = re.compile(r"(_QuantizeLinear_Input|_(Dequ|Qu)antizeLinear_Output|_(de)?quantized)(_\d+)?$")
 """What ONNX Runtime's quantizer puts behind the name of a tensor of the float model."""
 
@@ -19,6 +21,14 @@ def advice(graph: Graph, wanted: str, option: str = "") -> str:
     if graph.producer != ONNX_RUNTIME or not option:
         return f"{wanted}."
     return f"{wanted}: with ONNX Runtime's quantizer, {option}."
+
+
+def option_apart(text: str) -> tuple[str, str]:
+    """Advice whose option is too long for a message, and that option; the advice and nothing where it is short."""
+    head, found, option = text.partition("extra_options=")
+    if not found or len(option) <= LONGEST_OPTION:
+        return text, ""
+    return f"{head}TensorQuantOverrides (`option` in the full text and in JSON).", found + option.removesuffix(".")
 
 
 def float_name(tensor: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from onnxlint_cmsis.checks.gain import UNMEASURED, Gain, judge
 from onnxlint_cmsis.checks.hazard_check import facts
@@ -13,6 +12,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Origin
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Content, Freedom, KernelCall, Level, Statement
 
 

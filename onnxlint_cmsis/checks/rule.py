@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import NamedTuple
 
 from onnxlint_cmsis.checks.fix_actions import FixAction
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Content, Finding, Level, Statement
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from onnxlint_cmsis.checks.fix_actions import FixAction
 from onnxlint_cmsis.checks.rule import Rule, RuleScope, stamped
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Finding, Statement
 
 MODULES = (

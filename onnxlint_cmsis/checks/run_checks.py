@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.hazard_check import HazardCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
@@ -37,7 +36,8 @@ def model_findings(
     found += remark_findings(
         remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
     )
-    return merged(found)
+    order = None if model.in_file_order else {node.offset: node.index for node in model.graph.nodes}
+    return merged(found, order)
 
 
 def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
@@ -52,14 +52,6 @@ def fit_findings(ram: RamNeed | None, flash: FlashNeed | None) -> Iterator[Findi
             yield from check.findings(need)
 
 
-def call_findings(model: ModelAnalysis, layer: Layer, target: Target) -> Iterator[Finding]:
-    """What is known against the call of a layer that is made exactly so."""
-    subject = layer_subject(model, layer, target, model.route(layer.call, target))
-    for check in checks_of(RuleScope.LAYER):
-        if isinstance(check.run, HazardCheck):
-            yield from check.findings(subject)
-
-
 def layer_subject(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Subject:
     """One layer on one target, for the checks of scope LAYER."""
     return Subject(model, layer, target, taken, code_of)
@@ -70,14 +62,22 @@ def code_of(kind: str) -> str:
     return check_of_kind(kind).rule.code
 
 
-def merged(found: list[Finding]) -> list[Finding]:
-    """Findings that differ in nothing but the target and its sources become one."""
+def merged(found: list[Finding], order: Mapping[int, int] | None = None) -> list[Finding]:
+    """Findings that differ in nothing but the target and its sources become one, in file order.
+
+    `order` has the number of each node by its first byte, where nodes lie in another order.
+    """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in found:
-        key = (finding.code, finding.location, finding.level, finding.message, finding.resize, finding.wanted)
+        key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_one(group) for group in groups.values()]
-    return sorted(joined, key=lambda finding: (finding.location.offset, finding.code))
+
+    def place(finding: Finding) -> int:
+        offset = finding.location.offset
+        return offset if order is None else order.get(offset, len(order))
+
+    return sorted(joined, key=lambda finding: (place(finding), finding.code))
 
 
 def _one(group: list[Finding]) -> Finding:

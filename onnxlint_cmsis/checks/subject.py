@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Decision
-from onnxlint_cmsis.types import KernelCall, Location, Resize, Source, Statement, Target
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import KernelCall, Resize, Source, Statement, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.graph.model import Node
 
 REACH = 16
 """How many channels a check looks ahead: the largest step a routing condition asks for (`input_dims.c > 16`)."""
@@ -138,12 +139,6 @@ class ModelSubject:
             if refusal:
                 found.append(ReleaseRefusal(record, refusal, layer))
         return tuple(found)
-
-
-def node_location(path: str, node: Node) -> Location:
-    """Place of a node; its tensor is the first output."""
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
 
 
 def with_resize(said: Statement, change: Resize, wanted: str) -> Statement:

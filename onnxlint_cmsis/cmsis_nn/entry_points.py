@@ -6,13 +6,13 @@ Source: the header of each release (Include/arm_nnfunctions.h) and the files nam
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
 from onnxlint_cmsis.cmsis_nn.names import FILTER_N, FILTER_W, IN_C
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, ScratchSize, Wrapper
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.cmsis_nn.releases import holds
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Target
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Values
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Target
 
 Tried = tuple[tuple[Branch, tuple[Condition, ...]], ...]

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.text_table import aligned
+from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.reporters.plain import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.layers import Total
+    from onnxlint_cmsis.layers import LayersReport
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
@@ -26,12 +28,7 @@ DESCRIPTION = (
 )
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
-COLUMNS = (
-    "node", "op", "target", "runtime", "entry", "input", "filter", "output", "kernel", "effective", "fused", "macs",
-    "instructions", "scratch", "constants", "classes", "hazards",
-)  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
-NUMBERS = ("macs", "instructions", "scratch", "constants")
 
 
 def make_parser() -> CommandParser:
@@ -39,77 +36,39 @@ def make_parser() -> CommandParser:
     parser = CommandParser("layers", DESCRIPTION)
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
+    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
     add_keys(parser, KEYS)
     return parser
 
 
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
-    from onnxlint_cmsis.layers import totals
-
     args = make_parser().parse_args(argv)
-    settings = configuration(args).settings_for(args.file)
-    rows = _rows(args.file, settings)
-    sums = totals(rows, settings.targets) if rows and not is_tflite_path(args.file) else []
+    report = _report(args.file, configuration(args).settings_for(args.file))
     if args.form == "json":
         import json
 
-        total = [each._asdict() for each in sums]
-        report = {"version": VERSION, "path": args.file, "layers": rows, "totals": total, "instructions": MEANING}
-        sys.stdout.write(json.dumps(report, indent=1) + "\n")
+        total = [each._asdict() for each in report.totals]
+        shown = {"version": VERSION, "path": args.file, "layers": report.rows, "totals": total, "instructions": MEANING}
+        sys.stdout.write(json.dumps(shown, indent=1) + "\n")
+    elif is_tflite_path(args.file):
+        sys.stdout.write(operators_text(report.rows, {} if args.full_names else report.names))
     else:
-        if is_tflite_path(args.file):
-            sys.stdout.write(operators_text(rows))
-            return 0
-        sys.stdout.write(as_text(rows) + totals_text(sums))
+        from onnxlint_cmsis.commands.layers_text import layers_text
+
+        sys.stdout.write(layers_text(report, columns(), full_names=args.full_names))
     return 0
 
 
-def as_text(rows: list[dict[str, object]]) -> str:
-    """The rows as an aligned table; the target is a column where there are several."""
-    targets = {row.get("target") for row in rows}
-    judged = any("runtime" in row for row in rows)
-    shown = {"target": len(targets) > 1, "runtime": judged}
-    columns = [name for name in COLUMNS if shown.get(name, True)]
-    cells = [[cell(name, row.get(name)) for name in columns] for row in map(_worded, rows)]
-    return aligned(columns, cells, right=NUMBERS)
-
-
-def operators_text(rows: list[dict[str, object]]) -> str:
+def operators_text(rows: list[dict[str, object]], names: Mapping[str, str]) -> str:
     """The operators of a `.tflite` file as an aligned table."""
     from onnxlint_cmsis.tflite_files.operator_rows import COLUMNS as NAMES
 
     targets = {row["target"] for row in rows}
-    columns = [name for name in NAMES if name != "target" or len(targets) > 1]
-    return aligned(columns, [[cell(name, row[name]) for name in columns] for row in rows], right=("index",))
-
-
-def _worded(row: dict[str, object]) -> dict[str, object]:
-    """The row with words for a kernel that is not there, what it computes along, and a filter it does not have."""
-    words: dict[str, object] = {"fused": [node["op"] for node in row.get("fused", ())]}  # type: ignore[attr-defined]
-    if not row["kernel"]:
-        words["kernel"] = row["verdict"] if row["verdict"] in (Verdict.PLAIN.value, Verdict.REFUSED.value) else "?"
-    if row["filter"] == [None] * 4:
-        words["filter"] = None
-    return {**row, **words}
-
-
-def totals_text(totals: list[Total]) -> str:
-    """A line for each target: predicted instructions, and the layers the sum leaves out."""
-    from onnxlint_cmsis.reporters.plain import counted
-
-    lines = [
-        f"{total.target}: {counted(total.instructions, 'instruction')} predicted, as on {total.measured_on}"
-        f"{_left_out(total)}\n"
-        for total in totals
-    ]
-    return "".join(["\n", *lines, "Instructions are not cycles.\n"] if lines else [])
-
-
-def _left_out(total: Total) -> str:
-    from onnxlint_cmsis.reporters.plain import counted
-
-    return f"; {counted(total.unknown_layers, 'layer')} of unknown cost left out" if total.unknown_layers else ""
+    shown = [name for name in NAMES if name != "target" or len(targets) > 1]
+    cells = [[names.get(str(row[name])) or cell(name, row[name]) for name in shown] for row in rows]
+    elastic = {"output": 16, "functions": 25, "kernel": 16, "reason": 20}
+    return fitted(shown, cells, ("index",), TableFit(columns(), elastic, ("scratch", "kernel")))
 
 
 def cell(name: str, value: object) -> str:
@@ -126,12 +85,12 @@ def cell(name: str, value: object) -> str:
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
 
 
-def _rows(path: str, settings: Settings) -> list[dict[str, object]]:
+def _report(path: str, settings: Settings) -> LayersReport:
     from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers import layers_table
+    from onnxlint_cmsis.layers import layers_report
 
     data = sys.stdin.buffer.read() if path == STDIN else None
     try:
-        return layers_table("<stdin>" if path == STDIN else path, settings, data)
+        return layers_report("<stdin>" if path == STDIN else path, settings, data)
     except ModelError as error:
         raise UsageError(f"{path}: {error.message}") from None

@@ -83,6 +83,8 @@ def make_parser() -> CommandParser:
     add("--show-settings", action="store_true", help="print the settings of the first file and where they come from")
     add("--show-files", action="store_true", help="print the files that would be linted")
     add("--color", choices=("auto", "always", "never"), default="auto", help="colour the text. Default: auto.")
+    add("--full-names", action="store_true", help="show names as they stand in the file, not their short forms")
+    add("--explain", action="store_true", help="tell kernel, source, reason and evidence of each finding")
     add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
     add_keys(parser)
     return parser
@@ -194,7 +196,7 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
 
 
 def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, leading: Settings, code: int) -> Run:
-    from onnxlint_cmsis.commands.terminal import wants_color
+    from onnxlint_cmsis.commands.terminal import columns, wants_color
     from onnxlint_cmsis.reporters.report_run import Run
 
     targets = [target for each in linted for target in each.job.settings.targets] or leading.targets
@@ -205,6 +207,9 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, le
         folder=str(Path.cwd()),
         hidden=outcome.hidden,
         color=not args.output_file and wants_color(args.color, sys.stdout),
+        width=columns(),
+        full_names=args.full_names,
+        explain=args.explain,
         quiet=args.quiet,
         statistics=args.statistics,
         category=args.sarif_category,

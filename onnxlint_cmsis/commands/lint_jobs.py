@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 
 if TYPE_CHECKING:
@@ -90,12 +91,12 @@ def fix_one(job: Job) -> Linted:
         if job.fix == "fix":
             linted = lint_one(job, model)
             return linted._replace(file=linted.file._replace(fix=fixed))
-        notes = engine.assumptions(job.path, job.settings, model)
+        named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, model)
     except Exception as error:
         return _failed(job, error)
-    if notes is None:  # no rule asked for a fix, so that nobody has read the file yet
+    if named is None:  # no rule asked for a fix, so that nobody has read the file yet
         return Linted(job, _nothing_said(job))
-    return Linted(job, _nothing_said(job)._replace(notes=notes, fix=fixed))
+    return Linted(job, named)
 
 
 def _not_fixed(job: Job) -> Linted:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.reporters.uris import shown
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.grouped_findings import grouped

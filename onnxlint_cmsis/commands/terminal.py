@@ -1,8 +1,9 @@
-"""Whether the text is coloured."""
+"""Whether the text is coloured, and how wide it may be."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TextIO
 
 
@@ -15,3 +16,8 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Columns of the terminal; those of COLUMNS where that is set, 80 where there is no terminal."""
+    return shutil.get_terminal_size((80, 24)).columns

@@ -1,27 +1,73 @@
-"""A table of text with aligned columns; it never wraps."""
+"""A table of text with aligned columns, no wider than the terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.reporters.plain import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 _GAP = "  "
+_DOTS = "..."
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> str:
     """The rows under their heads; columns named in `right` are aligned to the right."""
+    return fitted(head, rows, right)
+
+
+class TableFit(NamedTuple):
+    """How a table gets narrow enough."""
+
+    width: int = 0
+    """Columns of the terminal; 0 for lines of any length."""
+    elastic: Mapping[str, int] = {}
+    """Columns whose cells may lose their middle, and the characters that stay."""
+    spare: Sequence[str] = ()
+    """Columns that go where that is not enough, the last one first."""
+
+
+def fitted(
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = (), fit: TableFit | None = None
+) -> str:
+    """The rows under their heads, as wide as `fit` allows; columns named in `right` are aligned to the right."""
+    width, elastic, spare = fit or TableFit()
     lines = [list(head), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "".join(_line(line, widths, [name in right for name in head]) for line in lines)
+    shown = [*head]
+    least = {name: min(_widest(lines, head, name), kept) for name, kept in elastic.items()}
+    for name in reversed(spare):
+        if width and _total([least.get(each, _widest(lines, head, each)) for each in shown]) > width:
+            shown.remove(name)
+    widths = {name: _widest(lines, head, name) for name in shown}
+    while width and _total([*widths.values()]) > width:
+        able = [name for name in elastic if name in shown and widths[name] > least[name]]
+        if not able:
+            break
+        widths[max(able, key=lambda name: widths[name])] -= 1
+    places = [list(head).index(name) for name in shown]
+    return "".join(_line([line[place] for place in places], widths, right) for line in lines)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+def _widest(lines: Sequence[Sequence[str]], head: Sequence[str], name: str) -> int:
+    place = list(head).index(name)
+    return max(len(line[place]) for line in lines)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _line(cells: Sequence[str], widths: dict[str, int], right: Sequence[str]) -> str:
     padded = (
-        cell.rjust(width) if to_right else cell.ljust(width)
-        for cell, width, to_right in zip(cells, widths, right, strict=True)
+        _cut(cell, width).rjust(width) if name in right else _cut(cell, width).ljust(width)
+        for cell, (name, width) in zip(cells, widths.items(), strict=True)
     )
     return _GAP.join(padded).rstrip() + "\n"
+
+
+def _cut(text: str, width: int) -> str:
+    """The text without its middle where it is too long."""
+    if len(text) <= width:
+        return text
+    end = 2 * (width - len(_DOTS)) // 3
+    return f"{text[: width - len(_DOTS) - end]}{_DOTS}{text[len(text) - end :]}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 OWN_FILE = "onnxlint-cmsis.toml"
 PROJECT_FILE = "pyproject.toml"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
 from onnxlint_cmsis.config.byte_sizes import UNITS, byte_size
@@ -13,6 +13,7 @@ from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import BY_FORMAT, EVERY_TARGET, LEVELS, UNLIMITED
 from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS, known_board
 from onnxlint_cmsis.config.settings import Suppression
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import NAMES, runtime_of
 from onnxlint_cmsis.types import Level
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.config.globs import Glob
@@ -21,6 +21,7 @@ from onnxlint_cmsis.config.keys import (
     setting,
 )
 from onnxlint_cmsis.config.known_boards import KnownBoard
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
 from onnxlint_cmsis.types import Level, MemoryRoom, Target
 

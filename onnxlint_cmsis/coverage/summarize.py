@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
     macs = [model.work[record.node.index].macs for record in model.lowered.records]
+    targets = tuple(_on_target(model, target) for target in model.settings.targets)
+    arena = None if model.stored_constants() is not None else _arena(model)
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena)
+
+
+def _arena(model: ModelAnalysis) -> int | None:
+    """Bytes of activations, at least, of a model that some runtime will lay out in its own way."""
     uses = activations(model.graph, model.lowered)
-    return FileSummary(
-        tuple(_on_target(model, target) for target in model.settings.targets),
-        sum(number or 0 for number in macs),
-        macs.count(None),
-        None if uses is None else plan_arena(uses).size,
-    )
+    return None if uses is None else plan_arena(uses).size
 
 
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
@@ -38,8 +40,10 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     for record in model.lowered.records:
         groups[_verdict(model, record, target)].append(record)
     run = groups[Verdict.CMSIS_NN]
-    costs = [model.instructions(record.layer.call, target) for record in run if record.layer]
+    costs = [model.instructions(record.layer.call, target) if record.layer else None for record in run]
     beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
+    stored, arena = model.stored_constants(), model.runtime_arena(target)
+    constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
@@ -49,8 +53,10 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         sum(cost or 0 for cost in costs),
         measured_build(target),
         costs.count(None) + beside,
-        sum(_constants(record, target) for record in model.lowered.records),
+        constants,
         max((_scratch(model.route(record.layer.call, target)) for record in run if record.layer), default=0),
+        arena.used if arena else None,
+        arena.needed if arena else None,
     )
 
 

@@ -6,10 +6,9 @@ amount has to be in the bias.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.dims.scales import activation_scale, weight_scales
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.pairwise_operators import ADD
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form, Roles, Sums

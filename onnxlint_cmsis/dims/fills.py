@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
 from onnxlint_cmsis.graph.model import Node, StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, text
 from onnxlint_cmsis.algebra.variables import Lock
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Freedom
 
 

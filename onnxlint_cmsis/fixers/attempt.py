@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from onnxlint_cmsis.analysis import Place
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
@@ -12,6 +11,7 @@ from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import unlocked
 from onnxlint_cmsis.fixers.rewriting import Rewritten, RewrittenLayer, rewritten
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of, plan_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.proof.check_constants import disproved
 from onnxlint_cmsis.proof.element_map import element_map

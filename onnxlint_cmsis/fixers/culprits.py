@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, name_of, plan_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.element_map import PlanStep, element_map
 from onnxlint_cmsis.rewrite.model_bytes import resized
 

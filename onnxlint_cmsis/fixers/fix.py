@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
@@ -10,6 +10,7 @@ from onnxlint_cmsis.fixers.attempt import Attempt
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass, SkippedRewrite
 from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 

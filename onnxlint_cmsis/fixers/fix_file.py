@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.fixers.fix import fix_model
@@ -11,6 +11,7 @@ from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.fixers.write import replace_file
 from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.results.fix_result import FixResult
 

@@ -7,11 +7,12 @@ only with --unsafe-fixes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.answers import hazards_along
 from onnxlint_cmsis.planning.lane_plan import Plan

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted.consent import Consent, fix_options
 from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.agreed_plan import Asked
 from onnxlint_cmsis.planning.plan_options import FixOptions
 

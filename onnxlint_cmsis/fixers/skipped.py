@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import PADDED
 from onnxlint_cmsis.fixers.snapshot import Reasons, name_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.decide import SizeDecision, decide, movable_classes
 from onnxlint_cmsis.planning.plan_model import live_counts
 from onnxlint_cmsis.results.fix_result import SkippedClass

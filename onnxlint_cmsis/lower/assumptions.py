@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class Assumptions(NamedTuple):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands, parameters_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 EQUAL = 1e-4
 """Relative difference of scales up to which they count as equal: float32 products of float32 scales are closer."""
@@ -41,22 +40,27 @@ def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     values = constant.values()
     if values is None or not stored.known or not weights.known or not source.scale or not record.output.scale:
         return None
-    unit = source.scale
-    return _compared(stored, [unit * each for each in weights.scales or ()], values, record.output.scale)
+    return _compared(stored, source.scale, weights.scales or (), values, record.output.scale)
 
 
 def _compared(
-    stored: AffineQuantization, wanted: list[float], values: tuple[int | float, ...], step: float
+    stored: AffineQuantization,
+    unit: float,
+    weights: tuple[float, ...],
+    values: tuple[int | float, ...],
+    step: float,
 ) -> BiasNumbers | None:
-    """The bias against the scales that its integers are taken for, channel by channel; `step` is the output's scale."""
+    """The bias channel by channel against `unit` times the scales of the weights; `step` is the scale of the output."""
     import numpy as np
 
     count = len(values)
     own, zeros = stored.scales or (), stored.zero_points or ()
-    if any(length not in (1, count) for length in (len(wanted), len(own), len(zeros))) or not all(wanted) or not count:
+    if any(len(each) not in (1, count) for each in (weights, own, zeros)) or not count:
         return None
-    units, scales, points = (np.resize(np.array(each, np.float64), count) for each in (wanted, own, zeros))
     with np.errstate(all="ignore"):  # scales of damaged files
+        units, scales, points = unit * np.array(weights), np.array(own), np.array(zeros, np.float64)
+        if not units.all():
+            return None
         numbers = np.array(values, np.float64)
         off = float((np.abs(numbers * units - (numbers - points) * scales) / step).max())
         ratios = scales / units

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
@@ -19,6 +18,7 @@ from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import AffineQuantization, of_result
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
 """Causes of nodes that compute in float, or whose result stays float."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.registry import operator_named, operator_of
 from onnxlint_cmsis.operators.roles import Quantized
 

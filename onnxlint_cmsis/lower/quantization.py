@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.operands import parameters_of
@@ -16,6 +15,7 @@ from onnxlint_cmsis.lower.stored_types import (
     quantizes,
     weights_behind,
 )
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import MOVING, Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Quantized, Sums

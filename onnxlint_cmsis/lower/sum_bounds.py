@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -33,8 +33,10 @@ def vanished(record: LoweredLayer) -> tuple[int, int]:
     if record.call is None or record.weights is None or source is None or record.output is None:
         return 0, 0
     unit, step = source.scale, record.output.scale
-    scales = [unit * scale / step for scale in record.weights.scales or ()]
-    return sum(scale < LEAST_MULTIPLIER for scale in scales), len(scales)
+    scales = record.weights.scales or ()
+    if not scales or unit * min(scales) / step >= LEAST_MULTIPLIER:
+        return 0, len(scales)
+    return sum(unit * scale / step < LEAST_MULTIPLIER for scale in scales), len(scales)
 
 
 def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:

@@ -8,10 +8,12 @@ Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.lower.layer import product
 from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import MOVING, Elements
 from onnxlint_cmsis.operators.registry import operator_of
 
@@ -83,6 +85,10 @@ def percent(share: float) -> str:
 
 def _macs(graph: Graph, node: Node) -> int | None:
     """Multiply-accumulates of operators that multiply by weights or matrices; 0 for all others."""
+    if node.domain == TFLITE:
+        from onnxlint_cmsis.lower.tflite_work import tflite_macs
+
+        return tflite_macs(graph, node)
     if node.op_type in RECURRENT:
         return _recurrent(graph, node)
     if node.op_type in PRODUCTS:

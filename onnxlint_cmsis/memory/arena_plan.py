@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 ALIGNMENT = 16
 """Bytes that every buffer begins at a multiple of."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.memory.remedies import Remedy
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Location, MemoryRoom
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.memory.arena_plan import ArenaUses, buffer_lifetimes, buffer_owners
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class Peak(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from onnxlint_cmsis.memory.arena_plan import ArenaUses, shortened_name
 from onnxlint_cmsis.memory.peak import Peak
 from onnxlint_cmsis.memory.step_order import small_order
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 MOST_STEPS = 300
 """Layers of the largest model that changes are tried on; each is planned again some ten times."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class NotFollowed(NamedTuple):

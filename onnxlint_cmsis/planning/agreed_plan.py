@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.class_facts import asks, change_finding
 from onnxlint_cmsis.planning.plan_model import ModelPlan, plan_model

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes
 
 MAX_CELLS = 1_000_000

@@ -53,7 +53,7 @@ def hazardous_classes(view: PlanningInput, prices: Prices) -> frozenset[int]:
 def _grouped(view: PlanningInput) -> Iterator[int]:
     """Leaves of the input channels of layers with groups: with one channel they would be layers of another kind."""
     for site in view.sites:
-        if site.layer.node.int("group", 1) > 1:
+        if max(site.layer.node.int("group", 1), site.layer.groups) > 1:
             yield from leaves(site.inputs)
 
 

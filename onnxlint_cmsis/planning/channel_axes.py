@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, resized
 from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall
 
 Numbers = NDArray[np.int64]
@@ -78,7 +79,7 @@ class Site(NamedTuple):
 def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     """The layer's channel axes; None where they are not known."""
     if layer.call.entry.startswith(_POINTWISE):
-        axis = _channel_axis(dimensions.axes(layer.node.inputs[0]))
+        axis = _channel_axis(layer, dimensions.axes(layer.node.inputs[0]))
         return None if axis is None else _checked(Site(layer, axis, axis, 1))
     places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
     if None in places:
@@ -98,9 +99,12 @@ def _checked(site: Site) -> Site | None:
     return site if site.channels({}) == (call.input_dims.c, call.output_dims.c) else None
 
 
-def _channel_axis(axes: tuple[Axis, ...] | None) -> Axis | None:
+def _channel_axis(layer: Layer, axes: tuple[Axis, ...] | None) -> Axis | None:
+    """Axis of a layer's channels: where it says, or where ONNX has them."""
     if not axes or len(axes) > 4:
         return None
+    if "input_dims.c" in layer.channels:
+        return axes[layer.channels["input_dims.c"].axis]
     return axes[1] if len(axes) > 2 else axes[-1]
 
 

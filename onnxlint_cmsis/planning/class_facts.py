@@ -9,10 +9,10 @@ from onnxlint_cmsis.checks.class_fact import ClassFact
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
-from onnxlint_cmsis.checks.subject import node_location
 from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.planning.policies import POLICIES

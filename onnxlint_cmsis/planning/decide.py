@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import neg
-from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.candidates import domains_of, hazardous_classes
 from onnxlint_cmsis.planning.factors import factors_of, misses_in, stored_constants
 from onnxlint_cmsis.planning.measures import Count, MeasureIndex

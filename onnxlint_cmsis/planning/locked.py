@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.channel_axes import Site
 from onnxlint_cmsis.planning.factors import layer_factor, unpriced_factors
 from onnxlint_cmsis.planning.measures import MeasureIndex

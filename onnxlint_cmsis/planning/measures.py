@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.problem import Level, Measures, Numbers
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.decide import SizeDecision, decide
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import PlanningInput

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.analysis import ModelAnalysis
@@ -11,6 +10,7 @@ from onnxlint_cmsis.dims.result import Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.pairwise_operators import ADD, DIV, MAX, MIN, MUL, SUB
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.slicing_operators import PAD

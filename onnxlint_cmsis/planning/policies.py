@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from onnxlint_cmsis.checks.rule_registry import codes_of_policy
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.planning.problem import Level
 

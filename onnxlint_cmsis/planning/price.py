@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.channel_axes import Channels, Numbers, Site
 from onnxlint_cmsis.types import KernelCall, Target
 

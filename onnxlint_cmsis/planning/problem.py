@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 Sizes = dict[int, int]
 """Variable to size."""

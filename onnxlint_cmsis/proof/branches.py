@@ -10,17 +10,14 @@ import numpy as np
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.operators.control_operators import IF
-from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeSession
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.proof.proven_model import Array, UnreachedError
 from onnxlint_cmsis.results.proof_result import IfBranch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from onnx import GraphProto, ModelProto, NodeProto
-
-
-class UnreachedError(Exception):
-    """A change lies where inputs may not lead; the text names the node."""
 
 
 def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:

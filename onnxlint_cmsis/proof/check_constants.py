@@ -1,4 +1,4 @@
-"""Check of the lane analysis's constants against ONNX Runtime."""
+"""Check of the lane analysis's constants against the runtime."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
-from onnxlint_cmsis.proof.verify import observe
+from onnxlint_cmsis.proof.proven_format import proven_model
+from onnxlint_cmsis.proof.verify import values_inside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def disproved(
     """
     if not axes:
         return set()
-    values = observe(inlined(model, Path(path)), [tensor for tensor, _ in axes], input_shapes=input_shapes)
+    values = values_inside(proven_model(model, Path(path)), [tensor for tensor, _ in axes], input_shapes=input_shapes)
     wrong: set[Place] = set()
     for tensor, axis in axes:
         if tensor in values and values[tensor].ndim > axis:

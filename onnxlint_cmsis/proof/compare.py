@@ -15,7 +15,7 @@ from onnxlint_cmsis.results.proof_result import Difference
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.proof.onnx_runtime import Array
+    from onnxlint_cmsis.proof.proven_model import Array
 
 TOLERANCE = 1e-5
 """Largest difference of float outputs, as a share of their range."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.algebra.axes import leaves, placement
 from onnxlint_cmsis.dims.bias import bias_slot
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.derived import derived_values
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.lane_plan import Plan
-    from onnxlint_cmsis.proof.onnx_runtime import Array
+    from onnxlint_cmsis.proof.proven_model import Array
 
 Order = tuple[int | None, ...]
 """For each index of an axis after a plan the index before, None for a new lane."""

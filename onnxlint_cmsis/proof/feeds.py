@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.inputs import Input, Span
 
 Feed = dict[str, npt.NDArray[np.generic]]

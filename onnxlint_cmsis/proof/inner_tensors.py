@@ -7,16 +7,14 @@ lost; the sums before it do not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.proof.branches import with_outputs
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.compare import Spread
 from onnxlint_cmsis.proof.element_map import ElementMap, aligned
-from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeSession
+from onnxlint_cmsis.proof.proven_model import Array, ProvenModel, RunLevel
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from onnxlint_cmsis.proof.feeds import Feed
 
 TOLERANCE = 1e-3
@@ -41,13 +39,13 @@ class Inner(NamedTuple):
 class InnerTensors:
     """The tensors of an element map that both models make, in the order in which the first one makes them."""
 
-    def __init__(self, old: ModelProto, new: ModelProto, same: ElementMap, level: Optimization) -> None:
+    def __init__(self, old: ProvenModel, new: ProvenModel, same: ElementMap, level: RunLevel) -> None:
         """Raises RuntimeRefusalError."""
-        made = _made(new)
-        self.names = [name for name in _made(old) if name in same and name in made]
+        made = {*new.made()}
+        self.names = [name for name in old.made() if name in same and name in made]
         self._same, self._sessions = same, []
         if self.names:
-            self._sessions = [RuntimeSession(with_outputs(model, self.names), level) for model in (old, new)]
+            self._sessions = [model.session(level, self.names) for model in (old, new)]
 
     def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
         """Compare the tensors of both models. Raises RuntimeRefusalError.
@@ -76,7 +74,3 @@ class InnerTensors:
             pair = aligned(one, other, self._same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None
             if pair is not None:
                 yield name, *pair
-
-
-def _made(model: ModelProto) -> dict[str, None]:
-    return {name: None for node in model.graph.node for name in node.output if name}

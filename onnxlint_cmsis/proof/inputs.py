@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import stated_size
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.types import InputShapes

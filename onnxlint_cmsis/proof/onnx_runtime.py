@@ -8,10 +8,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.generic]
+from onnxlint_cmsis.proof.proven_model import Array, RuntimeRefusalError
 
 
 class Optimization(str, Enum):
@@ -31,10 +28,6 @@ and QuantizeLinear by their largest element, which a lane that does nothing may 
 EXACT = {"session.qdq_matmulnbits_accuracy_level": "1"}
 """Options by which kernels compute what the file says: a MatMul of floats and dequantized weights becomes a
 MatMulNBits, which at the level it is shipped with, 4, quantizes the floats by their largest element."""
-
-
-class RuntimeRefusalError(Exception):
-    """ONNX Runtime does not take or run the model; the text is its first line."""
 
 
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"

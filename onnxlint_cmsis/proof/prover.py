@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
-from onnxlint_cmsis.proof.branches import UnreachedError, changed_branches, unreached
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.element_map import ElementMap
 from onnxlint_cmsis.proof.feeds import Feed
 from onnxlint_cmsis.proof.inner_tensors import InnerTensors
 from onnxlint_cmsis.proof.inputs import UnfedError
-from onnxlint_cmsis.proof.levels import levels, quantizes_floats
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError
+from onnxlint_cmsis.proof.proven_format import proven_model
+from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel, RuntimeRefusalError, UnreachedError
 from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.proof.static_checks import static_reason
 from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
 from onnxlint_cmsis.types import InputShapes
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 RANDOM = 4
 """The first input that is random throughout (`feeds.FORMS`)."""
@@ -34,8 +28,8 @@ INPUTS = 16
 class Spot(NamedTuple):
     """How to show that two models differ."""
 
-    level: Optimization
-    """Level to run them at."""
+    level: RunLevel
+    """RunLevel to run them at."""
     feeds: tuple[Feed, ...]
     """Inputs."""
     steps: int = 0
@@ -55,29 +49,22 @@ class Prover:
     """Compares models with the one that they are to replace."""
 
     def __init__(self, model: bytes, beside: Path | None, input_shapes: InputShapes, seed: int = 0) -> None:
-        """`beside` is a file in whose folder external data lie, also those of models that are compared with it."""
+        """`beside` is the model's file: its name says what format all of them have, external data lie in its folder."""
         self._bytes, self._beside, self._shapes, self._seed = model, beside, input_shapes, seed
 
     @cached_property
-    def _data(self) -> bytes:
-        """The model with its external data. Raises NotAppliedError."""
-        return inlined(self._bytes, self._beside)
-
-    @cached_property
-    def _model(self) -> ModelProto:
-        from onnx import ModelProto
-
-        model: ModelProto = ModelProto.FromString(self._data)
-        return model
+    def _model(self) -> ProvenModel:
+        """The model as it is. Raises NotAppliedError."""
+        return proven_model(self._bytes, self._beside)
 
     @cached_property
     def _runner(self) -> Runner | str:
         """The model ready to run, or why nothing can be said of another one."""
         try:
-            runner = Runner(self._model, self._data, self._seed, self._shapes)
+            runner = Runner(self._model, self._seed, self._shapes)
             changes = runner.changes()
         except (UnfedError, RuntimeRefusalError) as error:
-            return f"ONNX Runtime cannot run the model as it is: {error}"
+            return f"{self._model.runtime} cannot run the model as it is: {error}"
         return "it gives other outputs when it is run again on the same input" if changes else runner
 
     def prove(
@@ -89,73 +76,77 @@ class Prover:
         branches: Collection[IfBranch] = (),
     ) -> ProofOutcome:
         """Compare a model with the one that it is to replace; see `verify.prove`. Raises NotAppliedError."""
-        new, runner = inlined(new, self._beside), self._runner
+        changed, runner = proven_model(new, self._beside), self._runner
         if isinstance(runner, str):
-            return ProofOutcome(Proof(False, runner, False, (), 0))
-        reason = static_reason(self._data, new)
-        if reason:
-            return ProofOutcome(Proof(False, reason, True, (), 0))
-        changed: ModelProto = type(self._model).FromString(new)
-        missed = _unreached(runner, changed, inputs, branches)
+            return ProofOutcome(self._failed(runner, ran=False))
+        fault = self._model.fault(changed)
+        if fault:
+            return ProofOutcome(self._failed(fault))
+        missed = self._unreached(runner, changed, inputs, branches)
         if missed is not None:
             return ProofOutcome(missed)
-        verdict = self._outputs(runner, new, inputs)
+        verdict = self._outputs(runner, changed, inputs)
         return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
-
-    def _outputs(self, runner: Runner, new: bytes, count: int) -> ProofOutcome:
-        """Outputs of both models on the same inputs, at every comparable level."""
-        tried = 0
-        differences: tuple[Difference, ...] = ()
-        for level in levels(self._model):
-            try:
-                found = runner.compared(new, count, level)
-            except RuntimeRefusalError as error:
-                return ProofOutcome(Proof(False, f"ONNX Runtime ({level.value}): {error}", True, differences, tried))
-            reason, apart, tried = found.comparison.reason(), found.comparison.differences(), found.comparison.runs
-            differences = differences or apart
-            if reason:
-                proof = Proof(False, f"{reason} ({level.value})", True, apart, tried)
-                worst = () if found.worst is None else (found.worst,)
-                return ProofOutcome(proof, Spot(level, (*worst, *map(runner.feed, INNER))))
-        return ProofOutcome(Proof(True, "", True, differences, tried))
 
     def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:
         """The first tensor of `same` that differs, else the first output; empty where neither is seen to differ.
 
         Tensors are in the order of the nodes. Far quicker than a proof. Raises NotAppliedError.
         """
-        data, runner = inlined(new, self._beside), self._runner
+        changed, runner = proven_model(new, self._beside), self._runner
         if isinstance(runner, str):
             return ""
-        changed: ModelProto = type(self._model).FromString(data)
         try:
             inside = InnerTensors(self._model, changed, same, spot.level).compared(spot.feeds, spot.steps)
-            return inside.differs or runner.differing_output(data, spot.level, spot.feeds)
+            return inside.differs or runner.differing_output(changed, spot.level, spot.feeds)
         except RuntimeRefusalError:
             return ""
 
-    def _inside(self, runner: Runner, new: ModelProto, same: ElementMap, proof: Proof) -> ProofOutcome:
-        """The proof with the models' inner values; fused kernels are kept where floats are quantized."""
-        quantizes = quantizes_floats(self._model)
-        level = Optimization.DEFAULT if quantizes else Optimization.NONE
-        spot = Spot(level, tuple(map(runner.feed, INNER)), int(quantizes))
+    def _outputs(self, runner: Runner, new: ProvenModel, count: int) -> ProofOutcome:
+        """Outputs of both models on the same inputs, at every comparable level."""
+        tried = 0
+        differences: tuple[Difference, ...] = ()
+        for level in self._model.levels():
+            try:
+                found = runner.compared(new, count, level)
+            except RuntimeRefusalError as error:
+                return ProofOutcome(self._failed(self._refused(level, error), differences, tried))
+            reason, apart, tried = found.comparison.reason(), found.comparison.differences(), found.comparison.runs
+            differences = differences or apart
+            if reason:
+                worst = () if found.worst is None else (found.worst,)
+                spot = Spot(level, (*worst, *map(runner.feed, INNER)))
+                return ProofOutcome(self._failed(f"{reason} ({level.value})", apart, tried), spot)
+        return ProofOutcome(Proof(True, "", True, differences, tried, runtime=self._model.runtime))
+
+    def _inside(self, runner: Runner, new: ProvenModel, same: ElementMap, proof: Proof) -> ProofOutcome:
+        """The proof with the models' inner values."""
+        level, steps = self._model.inner_level()
+        spot = Spot(level, tuple(map(runner.feed, INNER)), steps)
         try:
             found = InnerTensors(self._model, new, same, level).compared(spot.feeds, spot.steps)
         except RuntimeRefusalError as error:
-            return ProofOutcome(proof._replace(equal=False, reason=f"ONNX Runtime ({level.value}): {error}"))
+            return ProofOutcome(proof._replace(equal=False, reason=self._refused(level, error)))
         reason = f"{found.reason} ({level.value})" if found.reason else ""
         return ProofOutcome(
             proof._replace(equal=not reason, reason=reason, inner=found.tensors), spot if reason else None
         )
 
+    def _unreached(self, runner: Runner, new: ProvenModel, count: int, known: Collection[IfBranch]) -> Proof | None:
+        """Part of the change that no input reaches; None where all is reached."""
+        try:
+            found = self._model.unreached(new, known, runner.feeds(count))
+        except (UnreachedError, RuntimeRefusalError) as error:
+            return self._failed(f"{error}; whether it is ever run is not known")
+        if not found:
+            return None
+        reason = f"no input leads into the changed branch of {found[0].node}"
+        return self._failed(reason)._replace(unreached=found)
 
-def _unreached(runner: Runner, new: ModelProto, count: int, known: Collection[IfBranch]) -> Proof | None:
-    """Part of the change that no input reaches; None where all is reached."""
-    try:
-        changed = changed_branches(runner.model.graph, new.graph)
-        found = unreached(runner.model, {*changed, *known}, runner.feeds(count))
-    except (UnreachedError, RuntimeRefusalError) as error:
-        return Proof(False, f"{error}; whether it is ever run is not known", True, (), 0)
-    if not found:
-        return None
-    return Proof(False, f"no input leads into the changed branch of {found[0].node}", True, (), 0, unreached=found)
+    def _failed(
+        self, reason: str, differences: tuple[Difference, ...] = (), tried: int = 0, *, ran: bool = True
+    ) -> Proof:
+        return Proof(False, reason, ran, differences, tried, runtime=self._model.runtime)
+
+    def _refused(self, level: RunLevel, error: Exception) -> str:
+        return f"{self._model.runtime} ({level.value}): {error}"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.proof.compare import OutputComparison, unit_outputs
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.proof.compare import OutputComparison
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
-from onnxlint_cmsis.proof.inputs import Input, model_inputs
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeRefusalError, RuntimeSession
+from onnxlint_cmsis.proof.inputs import Input
+from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel, RuntimeRefusalError, Session
 from onnxlint_cmsis.types import InputShapes
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""
@@ -41,20 +39,26 @@ class Runner:
     """
 
     def __init__(
-        self, model: ModelProto, data: bytes, seed: int, shapes: InputShapes, level: Optimization = Optimization.DEFAULT
+        self,
+        model: ProvenModel,
+        seed: int,
+        shapes: InputShapes,
+        level: RunLevel | None = None,
+        inner: Sequence[str] = (),
     ) -> None:
-        self.model, self.data, self.level = model, data, level
+        """`level` is the model's first unless another is given; `inner` are tensors that are asked for as well."""
+        self.model, self.level = model, level or model.levels()[0]
         self._seed = seed
-        self._inputs: list[Input] = model_inputs(model, shapes)
-        self._sessions = {level: RuntimeSession(data, level)}
+        self._inputs: list[Input] = model.inputs(shapes)
+        self._sessions = {self.level: model.session(self.level, inner)}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._room = KEPT_BYTES
         self._settings = self._that_run()
 
-    def session(self, level: Optimization) -> RuntimeSession:
+    def session(self, level: RunLevel) -> Session:
         """The model ready to run at a level. Raises RuntimeRefusalError."""
         if level not in self._sessions:
-            self._sessions[level] = RuntimeSession(self.data, level)
+            self._sessions[level] = self.model.session(level)
         return self._sessions[level]
 
     def feed(self, number: int, setting: Setting | None = None) -> Feed:
@@ -76,13 +80,13 @@ class Runner:
         found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
         return any(one.largest for one in found.differences())
 
-    def compared(self, new: bytes, count: int, level: Optimization) -> Compared:
+    def compared(self, new: ProvenModel, count: int, level: RunLevel) -> Compared:
         """Outputs beside those of another model; no more are tried once the two cannot be equal.
 
         Raises RuntimeRefusalError.
         """
-        old, other = self.session(level), RuntimeSession(new, level)
-        found, worst = OutputComparison(old.outputs, unit_outputs(self.model)), None
+        old, other = self.session(level), new.session(level)
+        found, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
         with ThreadPoolExecutor(1) as beside:
             for number, setting in self._places(count):
                 values = self.feed(number, setting)
@@ -93,10 +97,10 @@ class Runner:
                     break
         return Compared(found, worst)
 
-    def differing_output(self, new: bytes, level: Optimization, feeds: Iterable[Feed]) -> str:
+    def differing_output(self, new: ProvenModel, level: RunLevel, feeds: Iterable[Feed]) -> str:
         """The first output that differs on some inputs; empty where none does. Raises RuntimeRefusalError."""
-        old, other = self.session(level), RuntimeSession(new, level)
-        found = OutputComparison(old.outputs, unit_outputs(self.model))
+        old, other = self.session(level), new.session(level)
+        found = OutputComparison(old.outputs, self.model.unit_outputs())
         for values in feeds:
             found.add(old.run(values), other.run(values))
         return found.differs
@@ -106,7 +110,7 @@ class Runner:
             for number in range(min(count, PROBE) if place else count):
                 yield number, setting
 
-    def _outputs(self, level: Optimization, number: int, setting: Setting) -> list[Any]:
+    def _outputs(self, level: RunLevel, number: int, setting: Setting) -> list[Any]:
         """Outputs on one input. Raises RuntimeRefusalError."""
         key = (level, setting, number)
         if key not in self._kept:

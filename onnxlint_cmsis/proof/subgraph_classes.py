@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control_operators import IF
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.results.proof_result import IfBranch

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph.inline_external import inlined
-from onnxlint_cmsis.proof.branches import with_outputs
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.proof.element_map import ElementMap
 from onnxlint_cmsis.proof.inputs import UnfedError
-from onnxlint_cmsis.proof.onnx_runtime import Array, Optimization, RuntimeRefusalError
+from onnxlint_cmsis.proof.proven_format import proven_model
+from onnxlint_cmsis.proof.proven_model import Array, ProvenModel, RuntimeRefusalError
 from onnxlint_cmsis.proof.prover import INPUTS, RANDOM, Prover
 from onnxlint_cmsis.proof.runner import Runner
 from onnxlint_cmsis.results.proof_result import IfBranch, Proof
@@ -38,7 +39,7 @@ def prove(  # noqa: PLR0913
     NotAppliedError for external data that cannot be read, OSError for files.
     """
     old, place = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
-    new = after if isinstance(after, bytes) else inlined(after)
+    new = after if isinstance(after, bytes) else _whole(after)
     return Prover(old, place, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
 
 
@@ -55,14 +56,29 @@ def observe(
     Empty where the model does not run or external data cannot be read (`beside` as for `prove`); names that are no
     tensors of the main graph are left out.
     """
-    from onnx import ModelProto
-
+    data, place = (model, beside) if isinstance(model, bytes) else (model.read_bytes(), model)
     try:
-        parsed = ModelProto.FromString(inlined(model, beside))
-        made = {name for node in parsed.graph.node for name in node.output if name}
-        chosen = [name for name in dict.fromkeys(names) if name in made]
-        runner = Runner(parsed, with_outputs(parsed, chosen), seed, input_shapes or {}, Optimization.NONE)
-        values = runner.session(Optimization.NONE).run(runner.feed(RANDOM), chosen) if chosen else []
-    except (UnfedError, RuntimeRefusalError, NotAppliedError):
+        return values_inside(proven_model(data, place), names, seed=seed, input_shapes=input_shapes)
+    except NotAppliedError:
+        return {}
+
+
+def values_inside(
+    model: ProvenModel, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
+) -> dict[str, Array]:
+    """The same of a model that is at hand."""
+    made = {*model.made()}
+    chosen = [name for name in dict.fromkeys(names) if name in made]
+    if not chosen:
+        return {}
+    try:
+        runner = Runner(model, seed, input_shapes or {}, model.plain_level, chosen)
+        values = runner.session(model.plain_level).run(runner.feed(RANDOM), chosen)
+    except (UnfedError, RuntimeRefusalError):
         return {}
     return dict(zip(chosen, values, strict=True))
+
+
+def _whole(model: Path) -> bytes:
+    """Bytes of a file, with external data inside. Raises NotAppliedError."""
+    return model.read_bytes() if is_tflite_path(str(model)) else inlined(model)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.plain import paint, printable
 from onnxlint_cmsis.reporters.statistics import statistics_lines
+from onnxlint_cmsis.reporters.wrapping import wrapped
+from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
@@ -24,18 +27,31 @@ def render(run: Run) -> str:
 
 def file_lines(file: FileResult, run: Run) -> list[str]:
     """The lines of one file: its notes, then its findings."""
-    lines = [] if run.quiet else [note_line(file, note, run.color) for note in file.notes]
+    lines = [] if run.quiet else [note_line(file, note, run) for note in file.notes]
     lines += list(fix_lines(file, run))[:1]
-    return lines + [finding_line(file, finding, finding.complete, run.color) for finding in file.findings]
+    return lines + [_finding(file, finding, run) for finding in file.findings]
 
 
-def finding_line(file: FileResult, finding: Finding, text: str, color: bool) -> str:
-    """`path: CODE level text`."""
+def _finding(file: FileResult, finding: Finding, run: Run) -> str:
+    """What is the matter, and where there is one what to do; all that a reader of one format gets."""
+    remedy = with_short_names(finding.remedy, file, run)
+    return finding_line(file, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
+
+
+def finding_line(file: FileResult, finding: Finding, text: str, run: Run) -> str:
+    """`path: CODE level text`, with the targets where it does not hold for all of them."""
     level = finding.level.name.lower()
-    path, code = paint(printable(file.path), "path", color), paint(finding.code, "code", color)
-    return f"{path}: {code} {paint(level, level, color)} {printable(text)}"
+    path = printable(file.path)
+    partly = finding.targets and len(finding.targets) < len(run.targets)
+    there = f" [on {targets_text(finding.targets)}]" if partly else ""
+    line = wrapped(f"{path}: {finding.code} {level} {printable(text)}{there}", run.width)
+    head = f"{path}: {finding.code} {level} "
+    if not run.color or not line.startswith(head):
+        return line
+    words = [paint(text, style, True) for text, style in ((path, "path"), (finding.code, "code"), (level, level))]
+    return "{}: {} {} ".format(*words) + line[len(head) :]
 
 
-def note_line(file: FileResult, note: str, color: bool) -> str:
+def note_line(file: FileResult, note: str, run: Run) -> str:
     """`path: note`, a line without a code."""
-    return paint(f"{printable(file.path)}: {printable(note)}", "faint", color)
+    return paint(wrapped(f"{printable(file.path)}: {printable(note)}", run.width), "faint", run.color)

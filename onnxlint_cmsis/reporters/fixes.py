@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import counted, paint, printable, shortened
+from onnxlint_cmsis.reporters.called import with_short_names
+from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
@@ -35,13 +37,13 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
     head = paint(printable(file.path), "path", run.color)
     if not fix.changed:
         word = "not fixed" if fix.failed else "left as it is"
-        yield f"{head}: {word}: {printable(fix.reason)}"
+        yield wrapped(f"{head}: {word}: {printable(fix.reason)}", run.width)
         details = [] if run.quiet else [*_kept(fix)]
     else:
         yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
         details = [*_details(fix, every=run.diff)]
     for label, text in details:
-        yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+        yield labelled(label, with_short_names(text, file, run), run)
 
 
 def fix_heads(file: FileResult, run: Run) -> list[str]:
@@ -141,7 +143,7 @@ def _class(change: ClassChange) -> str:
 
 def _layer(layer: LayerChange, fix: FixResult) -> Iterator[tuple[str, str]]:
     """The layer's channels, then a line for each target."""
-    yield "layer", f"{shortened(layer.label)}: {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
+    yield "layer", f"'{layer.label}': {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
     rows = zip(layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True)
     for total, (had, has, kernel, after) in zip(fix.totals, rows, strict=True):
         cost = "cost unknown" if had is None or has is None else f"{_numbers(had, has)} predicted instructions"
@@ -156,7 +158,7 @@ def _channels(pair: tuple[int | None, int | None]) -> str:
 
 def _tensor(tensor: TensorChange) -> str:
     shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
-    return f"{shortened(tensor.tensor)}: {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
+    return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:
@@ -181,7 +183,7 @@ def proof_text(proof: Proof) -> str:
     """What was compared, and how far outputs are apart."""
     if not proof.equal:
         return proof.reason
-    tried = f"{counted(proof.inputs, 'input')} in ONNX Runtime, before and after"
+    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after"
     inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
     apart = [one for one in proof.differences if one.largest > 0]
     if not apart:
@@ -202,5 +204,5 @@ def _numbers(before: int, after: int) -> str:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    shown = ", ".join(shortened(name) for name in names[:SHOWN])
+    shown = ", ".join(f"'{name}'" for name in names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

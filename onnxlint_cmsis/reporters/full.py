@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.summaries import summary_lines
+from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import Level, targets_text
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def render(run: Run) -> str:
     if run.statistics:
         blocks.append("\n".join(statistics_lines(run)))
     if not run.quiet:
-        blocks.append(summary(run))
+        blocks.append(wrapped(summary(run), run.width, 0))
     return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{block}\n" for block in blocks[-1:])
 
 
@@ -39,7 +41,7 @@ def summary(run: Run) -> str:
     fixes = fix_summary(run)
     if fixes and not run.linted and not run.findings:
         return fixes
-    targets = "; ".join(run.targets)
+    targets = targets_text(run.targets)
     failed = sum(bool(file.error) or not file.readable for file in models)
     tail = _hidden(run.hidden)
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
@@ -67,16 +69,16 @@ def _hidden(findings: tuple[Finding, ...]) -> str:
 
 def _file(file: FileResult, run: Run) -> Iterator[str]:
     if not run.quiet:
-        yield from (note_line(file, note, run.color) for note in file.notes)
+        yield from (note_line(file, note, run) for note in file.notes)
     yield from fix_lines(file, run)
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
-        yield finding_line(file, finding, finding.message, run.color)
-        for label, text in _details(finding):
+        yield finding_line(file, finding, said(finding, file, run), run)
+        for label, text in _details(finding, file, run):
             if label in _ONCE and (label, text) in told:
                 continue
             told.add((label, text))
-            yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+            yield labelled(label, text, run)
     if not run.quiet:
         yield from _summary(file, run)
 
@@ -85,30 +87,45 @@ def _summary(file: FileResult, run: Run) -> Iterator[str]:
     lines = list(summary_lines(file))
     if lines:
         yield paint(f"{printable(file.path)}: summary", "path", run.color)
-    for label, text in lines:
-        yield f"    {paint(f'{label:<8}', 'faint', run.color)} {printable(text)}"
+    yield from (labelled(label, with_short_names(text, file, run), run) for label, text in lines)
 
 
-def _details(finding: Finding) -> Iterator[tuple[str, str]]:
+def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
+    remedy = what_to_do(finding)
+    if remedy:
+        yield "do", with_short_names(remedy, file, run)
+    if run.explain:
+        yield from _explanation(finding, file, run)
+    yield "help", f"onnxlint-cmsis rule {finding.code}"
+
+
+def what_to_do(finding: Finding) -> str:
+    """The remedy, and that a fix applies it."""
+    fixed = finding.properties.get("fixable") and "--fix" not in finding.remedy
+    return f"{finding.remedy} --fix does it.".strip() if fixed else finding.remedy
+
+
+def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
+    """Targets, kernels, sources, reason and evidence."""
     if finding.targets:
         yield "targets", targets_text(finding.targets)
     if finding.taken or finding.wanted:
         yield "kernel", " -> ".join(kernel for kernel in (finding.taken, finding.wanted) if kernel)
     if finding.resize:
-        yield "resize", _resize(finding.resize)
+        yield "resize", with_short_names(_resize(finding.resize), file, run)
     for source in finding.sources:
         yield "source", str(source)
-    for label in ("runtime", "sizes", "why", "known"):
+    for label in ("option", "runtime", "sizes", "why", "known"):
         if label in finding.properties:
-            yield label, str(finding.properties[label])
-    yield "help", f"onnxlint-cmsis rule {finding.code}"
+            yield label, with_short_names(str(finding.properties[label]), file, run)
 
 
 def _resize(resize: Resize) -> str:
-    """`input_dims.c 10 -> 12 (axis 1 of 'x'): COUPLED, decided by Conv_1, Conv_2`."""
+    """`input_dims.c 10 -> 12 (axis 1 of 'x'): COUPLED, decided by 'Conv_1', 'Conv_2'`."""
     text = f"{resize.variable} {resize.have} -> {resize.want} (axis {resize.axis} of '{resize.tensor}')"
     text += f": {resize.freedom.value}"
     if resize.lock:
         return f"{text}, {resize.lock}"
-    return f"{text}, decided by {', '.join(resize.layers)}" if resize.layers else text
+    layers = ", ".join(f"'{layer}'" for layer in resize.layers)
+    return f"{text}, decided by {layers}" if layers else text

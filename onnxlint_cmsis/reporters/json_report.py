@@ -71,7 +71,8 @@ def _others(finding: Finding, path: str) -> list[dict[str, object]]:
     """The findings of equal cause that a finding stands for as well, each as it would be alone."""
     return [
         {
-            "message": each.message,
+            "message": each.text,
+            "remedy": each.remedy,
             "resize": resize_fields(each.resize) if each.resize else None,
             "properties": {name: finite(value) for name, value in each.properties.items()},
             "location": location_fields(each, path),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_result import FileResult
@@ -32,6 +34,12 @@ class Run(NamedTuple):
     """SARIF category of the run."""
     linted: bool = True
     """False where files were only fixed, or only looked at for what a fix would do."""
+    width: int = 0
+    """Columns of the terminal; 0 for lines of any length."""
+    full_names: bool = False
+    """Show names as they stand in the file."""
+    explain: bool = False
+    """Tell source, reason and evidence of findings."""
     diff: bool = False
     """Tell all details of fixes that were only worked out."""
 

@@ -173,7 +173,7 @@ def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterat
             id=place,
             physical_location=_physical(other.location, file, number, run),
             logical_locations=_logical(other),
-            message=om.Message(text=printable(other.message)),
+            message=om.Message(text=printable(other.text)),
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import counted, shortened
+from onnxlint_cmsis.reporters.plain import counted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_result import FileResult
@@ -44,7 +44,8 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
 
 def _fields(target: TargetSummary) -> dict[str, object]:
     shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
-    return {**target._asdict(), **shares}
+    known = {name: value for name, value in target._asdict().items() if value is not None}
+    return {**known, **shares}
 
 
 def _shares(target: TargetSummary) -> dict[str, LayerShare]:
@@ -87,7 +88,8 @@ def _part(macs: int, every: int) -> str:
 
 def _named(share: LayerShare) -> str:
     more = f" and {share.layers - SHOWN} more" if share.layers > SHOWN else ""
-    return f"{', '.join(shortened(name) for name in share.nodes[:SHOWN])}{more}"
+    names = ", ".join(f"'{name}'" for name in share.nodes[:SHOWN])
+    return f"{names}{more}"
 
 
 def _cpu(target: TargetSummary) -> str:
@@ -107,13 +109,23 @@ def _cost(summary: FileSummary) -> str:
 def _memory(summary: FileSummary) -> str:
     """Constants, arena and scratch; numbers that differ between targets name these."""
     arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
+    taken = [(target.arena_used, target.arena_needed) for target in summary.targets]
+    if any(used is not None for used, _ in taken):
+        arena = f"arena {_each(summary, [_taken(*one) for one in taken])}"
     constants = _each(summary, [target.constants for target in summary.targets])
     scratch = _each(summary, [target.scratch for target in summary.targets])
     return f"constants {constants}; {arena}; scratch {scratch} bytes"
 
 
-def _each(summary: FileSummary, numbers: list[int]) -> str:
-    if len(set(numbers)) == 1:
-        return f"{numbers[0]:,}"
-    named = (f"{number:,} on {_cpu(target)}" for number, target in zip(numbers, summary.targets, strict=True))
-    return ", ".join(named)
+def _taken(used: int | None, needed: int | None) -> str:
+    """`100,708`, with what has to be given where that is more."""
+    if used is None or needed is None:
+        return "unknown"
+    return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"
+
+
+def _each(summary: FileSummary, numbers: Sequence[int | str]) -> str:
+    texts = [number if isinstance(number, str) else f"{number:,}" for number in numbers]
+    if len(set(texts)) == 1:
+        return texts[0]
+    return ", ".join(f"{text} on {_cpu(target)}" for text, target in zip(texts, summary.targets, strict=True))

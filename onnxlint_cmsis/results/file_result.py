@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.types import Finding, Level
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import Finding, Level, PythonPlace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_summary import FileSummary
@@ -39,6 +40,10 @@ class FileResult(NamedTuple):
     """What the model is and needs as a whole; None where it was not analysed."""
     hidden: tuple[Finding, ...] = ()
     """Findings below the level that is shown."""
+    names: Mapping[str, str] = {}
+    """Short forms of names in the model, for people; only names that have one."""
+    places: Mapping[str, PythonPlace] = {}
+    """Where in a PyTorch program layers were written, by label."""
     matches: Mapping[str, int] = {}
     """Findings that each suppression of the configuration accepts here, by where it is written."""
 

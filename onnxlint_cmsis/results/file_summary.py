@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class LayerShare(NamedTuple):
@@ -39,6 +39,10 @@ class TargetSummary(NamedTuple):
     """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
     scratch: int
     """Bytes of the largest scratch buffer, as far as it is known."""
+    arena_used: int | None = None
+    """Bytes of the runtime's arena, to the byte; None where the file does not tell."""
+    arena_needed: int | None = None
+    """Bytes that have to be given for it."""
 
 
 class FileSummary(NamedTuple):

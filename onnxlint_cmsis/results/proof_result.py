@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class IfBranch(NamedTuple):
@@ -22,7 +22,7 @@ class Difference(NamedTuple):
     output: str
     """Name."""
     elem_type: str
-    """Type as ONNX Runtime names it: `tensor(int8)`."""
+    """Type as the runtime names it: `tensor(int8)`."""
     largest: float
     """Largest absolute difference over all inputs; infinite where only one is NaN, or shapes differ."""
     relative: float
@@ -37,7 +37,7 @@ class Proof(NamedTuple):
     reason: str
     """Why not, empty where it may."""
     ran: bool
-    """Whether ONNX Runtime runs the first model, and twice the same; if not, nothing is said of the second."""
+    """Whether the runtime runs the first model, and twice the same; if not, nothing is said of the second."""
     differences: tuple[Difference, ...]
     """Each output of the model, in order, at the default level."""
     inputs: int
@@ -46,3 +46,5 @@ class Proof(NamedTuple):
     """Values inside the model that were compared as well."""
     unreached: tuple[IfBranch, ...] = ()
     """Branches of If that the change reaches into and no input leads into."""
+    runtime: str = "ONNX Runtime"
+    """What ran both models."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from onnxlint_cmsis.dims.fills import FillKind
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.rewrite.constant_layouts import Places, Rearrangement
 from onnxlint_cmsis.rewrite.uses import Use
 

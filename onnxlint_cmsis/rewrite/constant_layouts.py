@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
+from onnxlint_cmsis.dims.lanes.channels_last_layers import CHANNELS_LAST
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Kept, Plan
 from onnxlint_cmsis.rewrite.size_numbers import number_edits
 from onnxlint_cmsis.rewrite.uses import Axes, Use, Uses
@@ -54,10 +55,11 @@ def layouts(uses: Uses, plan: Plan) -> Rearrangements:
     """Every stored constant that the plan changes. Raises NotAppliedError."""
     check_plan(uses, plan)
     found: Rearrangements = {}
+    grown = {leaf for leaf, lanes in plan.kept.items() if None in lanes}
     for leaf in plan.kept:
         for key in uses.by_leaf.get(leaf, ()):
             if key not in found:
-                found[key] = {use: _layout(uses, use, axes, plan.kept) for use, axes in uses.by_key[key].items()}
+                found[key] = {use: _layout(uses, use, axes, plan.kept, grown) for use, axes in uses.by_key[key].items()}
     for key, numbers in number_edits(uses, plan.kept).items():
         changed = found.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
         for use, values in numbers.items():
@@ -76,7 +78,8 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
             axes = uses.dimensions.axes(uses.graph.nodes[reader].outputs[0])
             if axes is None or len(axes) < 2:
                 raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
-            made.append(NewBias(slot, reader, _places(axes[1], plan.kept)))
+            channels = axes[-1 if operator_of(uses.graph.nodes[reader]).roles.form in CHANNELS_LAST else 1]
+            made.append(NewBias(slot, reader, _places(channels, plan.kept)))
     return made
 
 
@@ -104,11 +107,12 @@ def _changes(uses: Uses, key: str, changed: dict[Use, Rearrangement]) -> bool:
     return True
 
 
-def _layout(uses: Uses, use: Use, axes: Axes, kept: Kept) -> Rearrangement:
+def _layout(uses: Uses, use: Use, axes: Axes, kept: Kept, grown: set[int]) -> Rearrangement:
+    """New layout of a constant for one use; `grown` are the leaves that have new lanes."""
     places = tuple(_places(axis, kept) for axis in axes)
     if all(one is None for one in places):
         return SAME
-    if not any(one is not None and None in one for one in places):
+    if not any(leaf in grown for axis in axes for leaf in leaves(axis)):
         return Rearrangement(places)
     chosen = _fill(uses, uses.graph.nodes[use[0]], use[1])
     return Rearrangement(places, chosen, _zero_points(uses, chosen, kept))

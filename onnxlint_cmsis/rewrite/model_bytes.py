@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import require_readable
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.rewrite.pad_input import InputPad, pad_input
 from onnxlint_cmsis.rewrite.resize import apply
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
     """The model with a plan applied; `graph` and `dimensions` are those of `data`. Raises NotAppliedError."""
+    if is_tflite_path(graph.path):
+        from onnxlint_cmsis.rewrite.tflite_resize import apply_to_tflite
+
+        return apply_to_tflite(data, graph, dimensions, plan)
     return _serialized(apply(_parsed(data), graph, dimensions, plan))
 
 
@@ -30,6 +35,8 @@ def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: Input
 
 def check_external_data(data: bytes, path: str) -> None:
     """Raise UnreadableError where a file with external data of a model at `path` cannot be opened; read nothing."""
+    if is_tflite_path(path):
+        return
     require_readable(_parsed(data), path)
 
 

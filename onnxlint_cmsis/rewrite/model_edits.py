@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from onnxlint_cmsis.dims.bias import FLOAT
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
 from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.build import Read, built, placed
 from onnxlint_cmsis.rewrite.constant_layouts import SAME, NewBias, Places, Rearrangement, layouts, new_biases

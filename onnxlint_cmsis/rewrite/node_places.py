@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.rewrite.uses import Use
 

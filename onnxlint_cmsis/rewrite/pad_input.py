@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.dims.classes import analyse
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_names
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.convolution_operators import CONV
 from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.planning.lane_plan import Plan

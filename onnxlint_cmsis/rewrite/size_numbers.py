@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import SizeName
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.lane_plan import Kept

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
@@ -16,7 +17,7 @@ from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
     "tflm": tflm_conditions.ROWS,
@@ -132,7 +133,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             row.kind,
             row.verdict,
             f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
-            _place(graph.path, nodes[0]),
+            node_location(graph.path, nodes[0]),
             _labels(nodes),
             level=_level(row, nodes, work),
             source=row.source,
@@ -166,10 +167,5 @@ def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
         f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
         "front, and the layer is judged without padding."
     )
-    place = _place(path, nodes[0])
+    place = node_location(path, nodes[0])
     return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
-
-
-def _place(path: str, node: Node) -> Location:
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)

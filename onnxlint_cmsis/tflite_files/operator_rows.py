@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.report_json import operator_json
-from onnxlint_cmsis.tflite_files.builds import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings

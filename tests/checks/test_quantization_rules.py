@@ -121,20 +121,20 @@ def test_models_that_tensorflow_lite_quantized_get_notes_at_most(name: str) -> N
     path = paths.SHARED / "models" / f"{name}.onnx"
     if not path.exists():
         pytest.skip(f"needs {path.name} in a folder `shared` beside the project")
-    assert [found.message for found in findings(str(path)) if found.level > Level.NOTE] == []
+    assert [found.text for found in findings(str(path)) if found.level > Level.NOTE] == []
 
 
 def test_nodes_of_one_reason_have_one_cause_and_one_level() -> None:
     found = of(convolution(convolution(zero=5), zero=3))
     assert [one.code for one in found] == ["CNN501", "CNN501"]
     assert len({(one.cause, one.level) for one in found}) == 1
-    assert all("these 2 nodes, 100 % of the model's" in one.message for one in found)
+    assert all("these 2 nodes, 100 % of the model's" in one.text for one in found)
 
 
 def test_options_are_named_where_onnx_runtime_wrote_the_model() -> None:
     model = convolution(zero=3)
-    assert "WeightSymmetric" in of(model, ONNX_RUNTIME)[0].message
-    other = of(model, "tf2onnx")[0].message
+    assert "WeightSymmetric" in of(model, ONNX_RUNTIME)[0].text
+    other = of(model, "tf2onnx")[0].text
     assert "WeightSymmetric" not in other
     assert "as int8 with zero-point 0." in other
 
@@ -175,8 +175,8 @@ def test_a_bias_of_another_scale_is_told_with_what_it_does_to_results(
     found = of(model.layer("Conv", weights, "b_real").rounded(0.2))
     assert levels(found) == ({} if level is None else {"CNN508": level})
     if factor != 1.0:
-        assert "has 2 times the scale input x weight" in found[0].message
-        assert "off by up to 20.0 steps" in found[0].message
+        assert "has 2 times the scale input x weight" in found[0].text
+        assert "off by up to 20.0 steps" in found[0].text
 
 
 def test_channels_whose_multiplier_counts_as_zero_are_counted() -> None:
@@ -184,7 +184,7 @@ def test_channels_whose_multiplier_counts_as_zero_are_counted() -> None:
     weights = model.weights("w", (4, 4, 3, 3), zero=[0] * 4, scale=[0.01, 0.02, 1e-12, 0.01])
     (found,) = of(model.layer("Conv", weights).rounded(0.2))
     assert (found.code, found.level) == ("CNN512", Level.NOTE)
-    assert "1 of its 4 channels" in found.message
+    assert "1 of its 4 channels" in found.text
 
 
 def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> None:
@@ -201,4 +201,4 @@ def test_a_zero_point_that_only_old_releases_ignore_is_told_for_those() -> None:
     (found,) = [one for one in model_findings(analysis, analysis.lowered) if one.code == "CNN501"]
     assert found.targets == (targets[0].label,)
     assert found.level is Level.WARNING
-    assert "CMSIS-NN 5.0.0 ignores the zero-point" in found.message
+    assert "CMSIS-NN 5.0.0 ignores the zero-point" in found.text

@@ -20,9 +20,9 @@ INT16 = {"activation_type": QuantType.QInt16}
 SYMMETRIC = {"ActivationSymmetric": True}
 
 
-def options_of(message: str) -> dict[str, Any]:
-    """The value of `extra_options` in a message; nothing where it names none."""
-    _, found, rest = message.partition("extra_options=")
+def options_of(finding: Finding) -> dict[str, Any]:
+    """The value of `extra_options` in a message, or beside it; nothing where neither names it."""
+    _, found, rest = f"{finding.properties.get('option', finding.text)}".partition("extra_options=")
     if not found:
         return {}
     end = max(
@@ -38,7 +38,7 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
     """Options with those that messages name; tensors of several messages come together."""
     made = {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
     for finding in found:
-        for name, value in options_of(finding.message).items():
+        for name, value in options_of(finding).items():
             made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
     return made
 
@@ -85,7 +85,7 @@ def test_extra_options_of_messages_make_their_findings_go(
 def test_arguments_of_messages_make_their_findings_go(
     options: dict[str, Any], code: str, text: str, better: dict[str, Any], tmp_path: Path
 ) -> None:
-    said = [found.message for found in quantized(tmp_path, **options) if found.code == code]
+    said = [found.text for found in quantized(tmp_path, **options) if found.code == code]
     assert said
     assert text in said[0]
     assert code not in levels(quantized(tmp_path, **better))
@@ -94,7 +94,7 @@ def test_arguments_of_messages_make_their_findings_go(
 def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp_path: Path) -> None:
     found = quantized_dynamically(tmp_path)
     assert levels(found) == {"CNN507": "error"}
-    assert "quantize_static in place of quantize_dynamic" in found[0].message
+    assert "quantize_static in place of quantize_dynamic" in found[0].text
     assert len({one.cause for one in found}) == 1
     assert "CNN507" not in levels(quantized(tmp_path))
 
@@ -104,7 +104,7 @@ def test_pools_and_concats_that_share_tensors_are_mended_at_once(form: QuantForm
     before = quantized(tmp_path, joined(), quant_format=form)
     assert set(levels(before)) == {"CNN510"}
     assert len(before) > 2
-    first = options_of(before[0].message)
+    first = options_of(before[0])
     assert quantized(tmp_path, joined(), quant_format=form, extra_options=first) == []
 
 
@@ -126,5 +126,12 @@ def test_integer_sums_of_a_fixed_scale_ask_for_layers_that_give_integers(tmp_pat
     path = tmp_path / "sums.onnx"
     onnx.save(model, path)
     (found,) = [each for each in findings(str(path)) if each.code == "CNN513"]
-    assert "quantize_static of the float model with quant_format=QuantFormat.QDQ" in found.message
+    assert "quantize_static of the float model with quant_format=QuantFormat.QDQ" in found.text
     assert "CNN513" not in levels(quantized(tmp_path, quant_format=QuantFormat.QDQ))
+
+
+def test_messages_are_short_and_options_whole(tmp_path: Path) -> None:
+    found = quantized(tmp_path, joined())
+    assert found
+    assert max(len(each.text) for each in found) < 300
+    assert options_of(found[0])["TensorQuantOverrides"]

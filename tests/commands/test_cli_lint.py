@@ -406,16 +406,23 @@ def test_rule_explains_and_lists(capsys):
 
 
 def test_layers_table():
-    from onnxlint_cmsis.commands.layers_command import COLUMNS, as_text
+    from onnxlint_cmsis.commands.layers_text import layers_text
+    from onnxlint_cmsis.layers import LayersReport, Total
 
     row = {
         "node": "Conv_0", "op": "Conv", "target": "t", "entry": "convolve_s8", "input": [1, None, 8, 3],
-        "filter": [4, 1, 1, 3], "output": [1, None, 8, 4], "kernel": "k", "effective": "k", "macs": 12, "scratch": -1,
+        "filter": [4, 1, 1, 3], "output": [1, None, 8, 4], "kernel": "k", "effective": "k", "macs": 1200,
+        "instructions": 3000, "constants": None, "verdict": "CMSIS-NN", "fused": [], "scratch": -1,
         "classes": {"input_dims.c": "3 LOCKED #0"}, "hazards": ["H1"],
     }  # fmt: skip
-    lines = as_text([row]).splitlines()
-    assert lines[0].split() == [name for name in COLUMNS if name not in ("target", "runtime")]
-    assert lines[1].split()[2:6] == ["convolve_s8", "1x?x8x3", "4x1x1x3", "1x?x8x4"]
-    assert lines[1].endswith("input_dims.c 3 LOCKED #0  H1")
-    assert " -  " in lines[1]
-    assert as_text([row, {**row, "target": "u"}]).split()[2] == "target"
+    sums = [Total(target, "cortex-m4", 6000, 2, 0, 2400, 64, 0, None) for target in ("t", "u")]
+    text = layers_text(LayersReport([row, {**row, "target": "u"}], sums, {"Conv_0": "stem"}), 0)
+    first, second = text.split("\n\n")
+    lines = first.splitlines()
+    assert lines[0] == "t"
+    assert lines[2].split()[:6] == ["!", "stem", "Conv", "k", "?x8x3", "?x8x4"]
+    assert " 1,200 " in lines[2] and " 3,000   50 % " in lines[2]
+    assert lines[2].endswith("input_dims.c 3 LOCKED #0")
+    assert lines[4] == "  stem: H1"
+    assert lines[5] == "total: 2 layers, 2,400 MACs, 6,000 predicted instructions (not cycles)"
+    assert second.startswith("u\n")

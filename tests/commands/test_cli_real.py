@@ -103,9 +103,13 @@ def test_a_model_suppresses_its_own_findings(capsys):
 def test_layers(capsys):
     code, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--target", "m55")
     assert code == 0
-    lines = out.splitlines()
-    assert lines[0].split()[:4] == ["node", "op", "target", "entry"]
-    assert [line.split()[0] for line in lines[1:3]] == ["first", "first"]
+    lines = [line for line in out.splitlines() if line]
+    assert [line for line in lines if line.startswith("cortex")] == [
+        "cortex-m4, CMSIS-NN 7.0.0, gcc",
+        "cortex-m55, CMSIS-NN 7.0.0, gcc",
+    ]
+    assert lines[1].split()[:3] == ["layer", "op", "kernel"]
+    assert [line.split()[0] for line in lines].count("first") == 2
     report = json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])
     assert len(report["layers"]) == len(report["totals"]) == 3
     assert "not cycles" in report["instructions"]
@@ -119,16 +123,13 @@ def test_layers_adds_up_instructions_and_tells_what_is_left_out(capsys):
     assert [total["instructions"] for total in report["totals"]] == known
     assert [total["measured_on"] for total in report["totals"]] == ["cortex-m3", "cortex-m55"]
     assert [(total["layers"], total["unknown_layers"]) for total in report["totals"]] == [(1, 0), (1, 0)]
-    assert out.splitlines()[-3:] == [
-        f"cortex-m0, CMSIS-NN 7.0.0, gcc: {known[0]} instructions predicted, as on cortex-m3",
-        f"cortex-m55, CMSIS-NN 7.0.0, gcc: {known[1]} instructions predicted, as on cortex-m55",
-        "Instructions are not cycles.",
-    ]
+    sums = [line for line in out.splitlines() if line.startswith("total: ")]
+    assert len(sums) == 2
+    assert [f" {known[at]:,} predicted instructions (not cycles)" in sums[at] for at in (0, 1)] == [True, True]
+    assert "instructions as measured on cortex-m3" in out
     _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--release", "cmsis5-5.9.0")
-    assert " unknown " in out.splitlines()[1]
-    assert out.splitlines()[-2].endswith(
-        "gcc: 0 instructions predicted, as on cortex-m4; 1 layer of unknown cost left out"
-    )
+    assert " unknown " in out.splitlines()[2]
+    assert ", 0 predicted instructions (not cycles); the cost of 1 of 1 layers is unknown" in out
 
 
 def test_layers_of_a_bad_file_is_one_line(capsys):

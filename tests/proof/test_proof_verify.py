@@ -19,6 +19,7 @@ from onnxlint_cmsis.proof import compare, feeds, inner_tensors
 from onnxlint_cmsis.proof.compare import Spread
 from onnxlint_cmsis.proof.element_map import Held, PlanStep, aligned, element_map
 from onnxlint_cmsis.proof.inputs import PLAIN, model_inputs
+from onnxlint_cmsis.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.proof.runner import Runner
 from onnxlint_cmsis.proof.verify import observe, prove
@@ -57,10 +58,9 @@ def set_to(index, value):
 
 def prove_as_written(before: Case, kept: dict[str, tuple[int | None, ...]]) -> list[Difference]:
     """Differences without the optimisers that compute something else than the file says."""
-    runner = Runner(before.model, before.model.SerializeToString(), 0, {})
-    return list(
-        runner.compared(before.applied(kept).SerializeToString(), 8, Optimization.DEFAULT).comparison.differences()
-    )
+    runner = Runner(OnnxModel(before.model.SerializeToString()), 0, {})
+    new = OnnxModel(before.applied(kept).SerializeToString())
+    return list(runner.compared(new, 8, Optimization.DEFAULT).comparison.differences())
 
 
 def swap(axis: int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from onnxlint_cmsis.reporters import render
-from onnxlint_cmsis.reporters.fixes import shortened
+from onnxlint_cmsis.reporters.plain import shortened
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.fix_result import (
     ClassChange,
@@ -63,9 +63,9 @@ def test_a_fix_is_told_with_repairs_price_proof_and_what_is_locked():
     text = shown(CHANGED)
     assert text.splitlines() == [
         "m.onnx: fixed (policy faster)",
-        "    class    4 -> 5 padded, FREE: made by conv0; read by row",
-        "    class    20 -> 12 cut (6 constant, 2 unread of 20), COUPLED: made by a, b, c and 2 more",
-        "    repairs  conv-1xn-wrong-values of row on cortex-m55 (CMSIS-NN 7.0.0, gcc): Wrong values.",
+        "    class    4 -> 5 padded, FREE: made by 'conv0'; read by 'row'",
+        "    class    20 -> 12 cut (6 constant, 2 unread of 20), COUPLED: made by 'a', 'b', 'c' and 2 more",
+        "    repairs  conv-1xn-wrong-values of 'row' on cortex-m55 (CMSIS-NN 7.0.0, gcc): Wrong values.",
         f"    total    {TARGET}: 1,000 -> 1,100 (+10.0 %) predicted instructions (not cycles); stepping around hazards "
         "alone costs +150; 2 layers of unknown cost not counted",
         "    total    cortex-m0, x: 10 -> 9 (-10.0 %) predicted instructions (not cycles), as on cortex-m3",
@@ -73,27 +73,27 @@ def test_a_fix_is_told_with_repairs_price_proof_and_what_is_locked():
         "    stored   2 constants changed, 64 -> 100 (+56.2 %) bytes",
         "    file     9,000 -> 9,100 (+1.1 %) bytes",
         "    proof    16 inputs in ONNX Runtime, before and after: largest difference 2e-06, 1e-07 of the range of 'y'",
-        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: stem",
-        "    locked   5 channels stay; LOCKED by graph output y: last",
+        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: 'stem'",
+        "    locked   5 channels stay; LOCKED by graph output y: 'last'",
         "",
-        f"1 of 1 file fixed. No findings in 1 file for {TARGET}",
+        "1 of 1 file fixed. No findings in 1 file for cortex-m55 (CMSIS-NN 7.0.0, gcc)",
     ]
 
 
 def test_a_diff_adds_layers_and_constants():
     text = shown(CHANGED._replace(written=False), diff=True, linted=False)
     assert "m.onnx: would be fixed (policy faster)" in text
-    assert "    layer    row: 4 in, 8 out -> 5 in, 8 out\n             cortex-m55: cost unknown, old -> new\n" in text
+    assert "    layer    'row': 4 in, 8 out -> 5 in, 8 out\n             cortex-m55: cost unknown, old -> new\n" in text
     assert "\n             cortex-m0: 9 -> 8 (-11.1 %) predicted instructions, k\n" in text
-    assert "    tensor   w: [4,4] -> [5,4], 64 -> 80 bytes\n" in text
-    assert "    tensor   w_2: none -> [5], 0 -> 20 bytes\n" in text
+    assert "    tensor   'w': [4,4] -> [5,4], 64 -> 80 bytes\n" in text
+    assert "    tensor   'w_2': none -> [5], 0 -> 20 bytes\n" in text
     assert text.endswith("1 of 1 file would be fixed\n")
 
 
 def test_a_model_left_alone_says_why_and_what_is_locked():
     assert shown(LEFT).splitlines()[:2] == [
         "m.onnx: left as it is: no other sizes cost less",
-        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: stem",
+        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: 'stem'",
     ]
     assert len(shown(LEFT, quiet=True).splitlines()) == 1
 
@@ -119,11 +119,11 @@ def test_junit_counts_the_fix_as_a_case():
 def test_every_class_that_stays_is_told_with_its_reason():
     lines = shown(KEPT).splitlines()
     assert lines[0] == "m.onnx: left as it is: no other sizes cost less"
-    assert lines[1] == "    left     6 -> 8 not done: it is in a loop: a, b, c and 1 more"
+    assert lines[1] == "    left     6 -> 8 not done: it is in a loop: 'a', 'b', 'c' and 1 more"
     assert lines[2].startswith("    left     4 -> 5 not done: ")
     assert lines[3].startswith("    locked   ")
     changed = CHANGED._replace(left=KEPT.left)
-    assert "    left     6 -> 8 not done: it is in a loop: a, b, c and 1 more" in shown(changed).splitlines()
+    assert "    left     6 -> 8 not done: it is in a loop: 'a', 'b', 'c' and 1 more" in shown(changed).splitlines()
 
 
 def test_json_has_every_class_that_stays():

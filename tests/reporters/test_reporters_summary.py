@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.layers import layers_table, totals
+from onnxlint_cmsis.layers import layers_report
 from onnxlint_cmsis.reporters import render
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
@@ -46,8 +46,8 @@ def test_what_does_not_run_is_named_with_its_share():
     found = lines(FileSummary((a_target(**beside, unknown_cost=5),), 901, 1, None))
     assert found[:5] == [
         "layers   3 of 8 in CMSIS-NN (99 % of 901 MACs, 1 layer of unknown size left out)",
-        "plain    4 in plain code (1 % of MACs): a, b, c and 1 more",
-        "refused  1 in neither (0 % of MACs): e",
+        "plain    4 in plain code (1 % of MACs): 'a', 'b', 'c' and 1 more",
+        "refused  1 in neither (0 % of MACs): 'e'",
         "cost     12,345 predicted instructions (not cycles), 5 layers of unknown cost left out",
         "memory   constants 640; arena unknown; scratch 96 bytes",
     ]
@@ -57,7 +57,7 @@ def test_targets_that_differ_are_told_apart():
     other = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", plain=LayerShare(1, 90, ("a",)), scratch=0)
     found = lines(FileSummary((a_target(), other), 990, 0, 16))
     assert found[0] == "layers   cortex-m55: 3 of 3 in CMSIS-NN (91 % of 990 MACs)"
-    assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): a"
+    assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): 'a'"
     assert "scratch 96 on cortex-m55, 0 on cortex-m4 bytes" in found[4]
 
 
@@ -79,14 +79,14 @@ def test_json_and_sarif_have_the_same_summary():
 def test_the_summary_adds_up_what_layers_shows(made):
     data, chosen = made[0].SerializeToString(), make_settings()
     found = summarize(ModelAnalysis("m.onnx", chosen.analysis, data))
-    rows = layers_table("m.onnx", chosen, data)
-    sums = totals(rows, chosen.targets)
-    assert [target.instructions for target in found.targets] == [each.instructions for each in sums]
+    rows, totals, _ = layers_report("m.onnx", chosen, data)
+    assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
     for target in found.targets:
         mine = [row for row in rows if row["target"] == target.target]
         for share, verdict in ((target.plain, "plain code"), (target.refused, "refused")):
             assert share.nodes == tuple(row["node"] for row in mine if row["verdict"] == verdict)
         assert target.unknown_cost == sum(row["instructions"] is None for row in mine)
+        assert target.instructions == sum(row["instructions"] or 0 for row in mine)
 
 
 def test_equal_causes_are_one_finding_with_one_fingerprint():

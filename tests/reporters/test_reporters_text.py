@@ -61,7 +61,7 @@ def test_golden_color_and_quiet():
 def test_what_holds_for_all_findings_of_a_kind_is_told_once():
     facts = {"why": "The strip is too short.", "known": "reproduced"}
     first, second = (replace(wrong_result(node=node), properties=facts) for node in ("a", "b"))
-    text = render("full", a_run([first, second]))
+    text = render("full", a_run([first, second], explain=True))
     assert [text.count(part) for part in ("The strip is too short.", "reproduced", "rule CNN302")] == [1, 1, 1]
     assert text.count("returns wrong values") == 2
 
@@ -71,7 +71,7 @@ def test_every_format_has_a_module():
 
 
 def test_a_clean_run_says_what_it_looked_at():
-    assert render("full", a_run([])) == "No findings in 1 file for cortex-m55, CMSIS-NN 7.0.0, gcc\n"
+    assert render("full", a_run([])) == "No findings in 1 file for cortex-m55 (CMSIS-NN 7.0.0, gcc)\n"
     assert render("concise", a_run([])) == ""
     assert render("github", a_run([])) == ""
     assert render("full", a_run([], quiet=True)) == ""

@@ -281,7 +281,7 @@ def test_one_cause_is_told_once_whoever_calls_the_function(name):
 def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, says):
     (found,) = told(CASES[name]().model(), "tflm")
     assert (found.code, found.level) == (cause, Level.ERROR)
-    assert says in found.message
+    assert says in found.text
     assert str(found.properties["runtime"]).startswith("TensorFlow Lite Micro: ")
     (instead,) = told(CASES[name]().model(), "tflm", cause)
     assert (instead.code, instead.level) == (runtime, Level.ERROR)

@@ -55,7 +55,7 @@ def errors_of(name, cpu):
     found = lint_file(path_of(name), settings_of(cpu))
     assert not found.error
     assert found.readable
-    custom = [each for each in found.findings if "unless the application registers a kernel" in each.message]
+    custom = [each for each in found.findings if "unless the application registers a kernel" in each.text]
     return (*(each for each in found.findings if each.level is Level.ERROR), *custom)
 
 
@@ -80,7 +80,7 @@ def test_an_error_is_about_a_model_that_stops_or_computes_wrongly(name):
     agreed = {"c_wzp5.tflite", "x_max_unequal.tflite"}  # wrong in the reference kernels also
     for (model, cpu), wrong in ends.items():
         if errors_of(model, cpu) and model not in agreed:
-            assert any(wrong), (model, cpu, [each.message for each in errors_of(model, cpu)])
+            assert any(wrong), (model, cpu, [each.text for each in errors_of(model, cpu)])
 
 
 @pytest.mark.parametrize("name", ["models", "synthetic"])

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.bias_numbers import BiasNumbers, bias_of
 from onnxlint_cmsis.types import Level, Statement
 
@@ -59,7 +60,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         for level, cause, text in _said(bias):
             wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
             where = node_location(graph.path, record.node)
-            yield Statement(f"{described(record.node)}: {text} {wanted}", where, level=level, cause=cause)
+            yield Statement(f"{described(record.node)}: {text}", where, level=level, cause=cause, remedy=wanted)
 
 
 def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:

@@ -21,8 +21,9 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.quantization_check import described, is_much, share_of_macs
 from onnxlint_cmsis.checks.quantizer import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.lower.work import SMALLEST, percent
@@ -79,11 +80,12 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
     text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
     return Statement(
-        f"{text} {_remedy(graph, island)}",
+        text,
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
+        remedy=_remedy(graph, island),
     )
 
 

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Sequence
 
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.lower.weight_checks import vanished

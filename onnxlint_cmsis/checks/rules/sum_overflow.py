@@ -30,6 +30,8 @@ from onnxlint_cmsis.types import Isa, Level, Statement
 S16_SINCE = "6.0.0"
 """First release whose arm_convolve_s16 adds in 32 bits."""
 
+REMEDY = "Give its weights a larger scale, or its bias a smaller value."
+
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
 <float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {127}, float u = {0.001}, int32[4] v = {BIAS}, float t = {0.0001},
@@ -65,7 +67,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
                 bounds[index] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed)
             bound = bounds[index]
             if bound is not None:
-                yield replace(layer.say(_text(bound)), targets=(layer.target.label,))
+                yield replace(layer.say(_text(bound)), targets=(layer.target.label,), remedy=REMEDY)
 
 
 def _in_32_bits(layer: Subject) -> bool:
@@ -81,6 +83,5 @@ def _text(bound: SumBound) -> str:
     channels = f"{bound.channels} channels" if bound.channels > 1 else f"channel {bound.channel}"
     return (
         f"sums of {channels} can overflow int32: for some input channel {bound.channel} reaches "
-        f"{bound.largest:,}{shifted}; 2,147,483,647 is the most. "
-        "Give its weights a larger scale, or its bias a smaller value."
+        f"{bound.largest:,}{shifted}; 2,147,483,647 is the most."
     )

@@ -56,8 +56,8 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     graph = subject.model.graph
     parts = list(questions.parts())
     if parts:
-        text = f"Unknown sizes leave open {' and '.join(parts)}. {questions.wanting(graph)}."
-        yield Statement(text, Location(graph.path))
+        text = f"Unknown sizes leave open {' and '.join(parts)}."
+        yield Statement(text, Location(graph.path), remedy=f"{questions.wanting(graph)}.")
 
 
 class _Questions:

@@ -66,4 +66,4 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
             wanted[float_name(record.node.outputs[0])] = source
     if not wanted:
         return "Give both one scale and zero-point."
-    return advice(graph, "Give all that they read and write one scale and zero-point", overrides(wanted))
+    return advice(graph, "Give what they read and write one scale and zero-point", overrides(wanted))

@@ -16,7 +16,8 @@ from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.types import Level, Statement
 
@@ -54,7 +55,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for record in (record for record, parts in unsigned.items() if parts):
         text = f"{described(record.node)}: its {' and '.join(unsigned[record])} are uint8; CMSIS-NN takes int8."
         exact = "Taking 128 off their integers and zero-points is exact."
-        yield Statement(f"{text} {exact} {remedy}", node_location(graph.path, record.node), cause="uint8")
+        yield Statement(text, node_location(graph.path, record.node), cause="uint8", remedy=f"{exact} {remedy}")
 
 
 def _parts(record: LoweredLayer) -> list[str]:

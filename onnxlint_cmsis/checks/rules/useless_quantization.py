@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, node_location
+from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.quantize_pairs import useless_pairs
 from onnxlint_cmsis.types import Level, Statement
 
@@ -48,5 +49,5 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each pair."""
     graph = subject.model.graph
     for before, node in useless_pairs(graph):
-        text = f"{described(node)} gives back the integers that {described(before)} reads: both can go."
-        yield Statement(text, node_location(graph.path, node), cause="pair")
+        text = f"{described(node)} gives back the integers that {described(before)} reads."
+        yield Statement(text, node_location(graph.path, node), cause="pair", remedy="Both can go.")

@@ -8,13 +8,13 @@ names) and multiplies with the instructions of one turn. Those were fitted to me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost.depthwise_cost import to_conv
 from onnxlint_cmsis.cmsis_nn.cost.kernels import kernel_of
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, add, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Target
 
 UNDECIDED = 0.02

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost import convolution_cost as convolution
 from onnxlint_cmsis.cmsis_nn.cost import dense_cost as dense
@@ -15,6 +14,7 @@ from onnxlint_cmsis.cmsis_nn.cost import pooling_cost as pooling
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa
 
 Loops = Callable[[LoopSizes, Isa], Counts]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 PLANES = 4096
 """Planes remembered: models have fewer different ones."""
@@ -103,9 +104,10 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
 
 
 def _axis(axis: AxisSizes) -> AxisTaps:
-    before = inside = 0
-    ends = {(first, last): 0 for first in (True, False) for last in (True, False)}
-    for start in axis.starts:
+    first, last = (min(max(0, place), len(axis.starts)) for place in _whole(axis))
+    before, inside = 0, (last - first) * axis.size
+    ends = {(True, True): last - first, (False, True): 0, (True, False): 0, (False, False): 0}
+    for start in (*axis.starts[:first], *axis.starts[last:]):
         below = min(axis.size, up(max(0, -start), axis.dilation))
         within = min(axis.size, up(max(0, axis.inputs - start), axis.dilation))
         before, inside = before + below, inside + max(0, within - below)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, Plane, plane, whole_fours
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, KernelCall
 
 Counts = dict[str, int]
@@ -110,10 +109,10 @@ def sizes_of(call: KernelCall) -> LoopSizes | None:
     return LoopSizes(*known)
 
 
-def add(counts: Counts, more: Counts, turns: int = 1) -> None:
-    """Add counts to counts, `turns` times."""
+def add(counts: Counts, more: Counts, turns: int | None = None) -> None:
+    """Add counts to counts, `turns` times, or once."""
     for name, times in more.items():
-        counts[name] = counts.get(name, 0) + turns * times
+        counts[name] = counts.get(name, 0) + (times if turns is None else turns * times)
 
 
 def by_rest(name: str, times: int, size: int, divisor: int, word: str = "rest") -> list[tuple[str, int]]:

@@ -100,6 +100,6 @@ HAZARDS = (
         brief="writes past its scratch buffer",
         what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "
         "scratch buffer.",
-        way_round="Choose stride.w no greater than filter_dims.w or stride.h.",
+        way_round="Choose a stride along the width that is no greater than the kernel's width or the other stride.",
     ),
 )

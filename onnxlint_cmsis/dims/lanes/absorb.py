@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot, factor_scales
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.value_view import real_attribute
 
 if TYPE_CHECKING:

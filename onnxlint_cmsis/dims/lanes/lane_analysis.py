@@ -111,7 +111,8 @@ class _Questions:
         """Lanes of one class."""
         if one.size > MAX_LANES:
             return _all_live(one)
-        read, exact, unsafe, varying = (self._anywhere(one, question) for question in self.questions)
+        members = [(name, place) for name, place in one.members if not self.view.is_constant(name)]
+        read, exact, unsafe, varying = (self._anywhere(one, members, question) for question in self.questions)
         if one.freedom is Freedom.LOCKED or one.id in self.kept:
             exact = unsafe = np.ones(one.size, bool)
         elif unsafe.all():
@@ -121,15 +122,18 @@ class _Questions:
         constant = (~unsafe | ~varying) & read
         return ClassLanes(one.id, *map(_listed, (unsafe, ~exact, exact & ~unsafe, constant, ~read)))
 
-    def _anywhere(self, one: DimensionClass, question: Callable[[str, int], Mask]) -> Mask:
+    def _anywhere(
+        self, one: DimensionClass, members: list[tuple[str, int]], question: Callable[[str, int], Mask]
+    ) -> Mask:
         """Lanes for which the answer is yes along some axis of some tensor of the class."""
         found = np.zeros(one.size, bool)
-        members = [(name, place) for name, place in one.members if not self.view.is_constant(name)]
         for name, place in members:
             axis = self.dimensions.axis(name, place)
             if not axis.indexed or (axis.size or 0) > MAX_ELEMENTS:
                 return np.ones(one.size, bool)
             found |= any_lane(axis, one.id, one.size, question(name, place))
+            if found.all():
+                break
         return found if members else np.ones(one.size, bool)
 
     def _live(self, name: str, place: int) -> Mask:
@@ -156,4 +160,4 @@ def _mask(masks: Masks, name: str, place: int) -> Mask:
 
 
 def _listed(mask: Mask) -> tuple[int, ...]:
-    return tuple(int(lane) for lane in np.flatnonzero(mask))
+    return tuple(np.flatnonzero(mask).tolist())

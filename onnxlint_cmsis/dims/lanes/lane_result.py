@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.algebra.cells import indices_of
 from onnxlint_cmsis.algebra.spread import along
 from onnxlint_cmsis.dims.bias import FLOAT
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

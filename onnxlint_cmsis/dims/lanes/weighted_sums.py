@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.interval import Interval, exactly
 from onnxlint_cmsis.algebra.number_types import SLACK
 from onnxlint_cmsis.algebra.spread import along
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

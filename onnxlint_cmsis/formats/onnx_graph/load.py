@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem, opset_problems
 from onnxlint_cmsis.formats.onnx_graph.document import Document
@@ -16,6 +16,7 @@ from onnxlint_cmsis.formats.onnx_graph.input_shapes import apply_input_shapes, f
 from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
 from onnxlint_cmsis.formats.onnx_graph.validate import meaning_problems, structure_problems
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Size
 
 if TYPE_CHECKING:

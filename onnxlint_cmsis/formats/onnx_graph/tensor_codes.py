@@ -51,10 +51,15 @@ def read(tensor: TensorProto, path: str) -> Codes:
     count = math.prod(shape)
     if len(raw) != (count * bits + 7) // 8:
         raise NotAppliedError(f"tensor `{tensor.name}` has {len(raw)} bytes, which do not fit its shape {list(shape)}")
+    return unpacked(raw, bits, shape)
+
+
+def unpacked(raw: bytes, bits: int, shape: tuple[int, ...]) -> Codes:
+    """Bit patterns in a shape from bytes that fit it; of several in a byte the lowest comes first."""
     whole = np.frombuffer(raw, np.dtype(f"<u{max(bits // 8, 1)}"))
     if bits < 8:
         shifts = np.arange(0, 8, bits, dtype=np.uint8)
-        whole = (whole[:, None] >> shifts & (1 << bits) - 1).reshape(-1)[:count].astype(np.uint8)
+        whole = (whole[:, None] >> shifts & (1 << bits) - 1).reshape(-1)[: math.prod(shape)].astype(np.uint8)
     return whole.reshape(shape)
 
 
@@ -76,7 +81,7 @@ def write(tensor: TensorProto, codes: Codes) -> None:
     for key, value in metadata:
         tensor.metadata_props.add(key=key, value=value)
     tensor.dims.extend(codes.shape)
-    tensor.raw_data = _packed(codes, elem_bits(data_type))
+    tensor.raw_data = packed(codes, elem_bits(data_type))
 
 
 def number(elem_type: str, value: int) -> int:
@@ -149,7 +154,8 @@ def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
     return bytes(raw)
 
 
-def _packed(codes: Codes, bits: int) -> bytes:
+def packed(codes: Codes, bits: int) -> bytes:
+    """Bytes of bit patterns; of several in a byte the first is the lowest."""
     if bits >= 8:
         return bytes(np.ascontiguousarray(codes).astype(codes.dtype.newbyteorder("<"), copy=False).tobytes())
     per_byte = 8 // bits

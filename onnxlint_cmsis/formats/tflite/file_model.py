@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
 from onnxlint_cmsis.formats.tflite.flat_file import Span
 from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 BODIES = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.flat_table import SCALARS
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 ALIGNED = 16
 """Bytes that the data of buffers are aligned to; everything new is."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from textwrap import shorten
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 OVERLAP = 4
 """How many times its own size a file may hold in tables and vectors: writers share some, a bomb shares thousands."""

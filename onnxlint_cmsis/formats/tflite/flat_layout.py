@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import SCALARS, Table, table_at
 from onnxlint_cmsis.formats.tflite.schema_names import UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import Field, fields
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class FlatObject(NamedTuple):

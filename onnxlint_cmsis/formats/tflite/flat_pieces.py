@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from onnxlint_cmsis.formats.tflite.flat_blobs import ALIGNED
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class Piece(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.flat_file import TABLE_COST, FlatFile, Span, damaged
 from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
 from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, Field, fields
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 SCALARS: dict[str, tuple[str, int]] = {
     "bool": ("?", 1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite.flat_blobs import Address, number, scalars, table, text
@@ -11,6 +10,7 @@ from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_table import Table, Value
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 PLACEHOLDER = 127
 """Number in `deprecated_builtin_code` of operators that only `builtin_code` names."""

@@ -9,9 +9,9 @@ Source: tflite-micro 90b983c2, tensorflow/compiler/mlir/lite/schema/schema.fbs.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.schema_names import UNIONS
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 TABLES: dict[str, str] = {
     "CustomQuantization": "custom:[ubyte]",

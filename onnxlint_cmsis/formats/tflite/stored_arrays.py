@@ -73,3 +73,9 @@ def _unpacked(data: bytes, count: int, tensor: TfliteTensor) -> NDArray[Any] | N
     if tensor.elem_type == "INT4":
         codes = (codes ^ 8).astype(np.int8) - np.int8(8)
     return codes.astype(NIBBLES[tensor.elem_type]).reshape(tensor.shape)
+
+
+def stored_bytes(model: TfliteModel) -> int:
+    """Bytes of the values of all constants, each buffer once."""
+    buffers = {tensor.buffer for subgraph in model.subgraphs for tensor in subgraph.tensors}
+    return sum(model.buffers[buffer].length for buffer in buffers)

@@ -35,7 +35,7 @@ def constant(model: TfliteModel, tensor: TfliteTensor, key: str) -> Constant:
             return None
         return _values(model.bytes_of(tensor.buffer), tensor.elem_type, count)
 
-    return Constant(key, elem_type(tensor), shape, read)
+    return Constant(key, elem_type(tensor), shape, read, editable=not tensor.encoding)
 
 
 def _values(data: bytes, kind: str, count: int) -> tuple[Number, ...] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import flat_blobs, new_objects
@@ -19,6 +18,7 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 OUTSIDE = 1
 """Offset of bytes up to which they are in the flatbuffer; larger ones lead behind it, in files beyond 2 GB."""
@@ -114,6 +114,10 @@ class TfliteEdit:
         inputs = self._inputs.setdefault(place, list(self.operator(place).inputs))
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = tensor
+
+    def option(self, place: OperatorPlace, name: str) -> Value:
+        """Value of an option as it is now."""
+        return self._options.get(place, {}).get(name, self.operator(place).options[name])
 
     def set_option(self, place: OperatorPlace, name: str, value: Value) -> None:
         """Give an operator another value of an option."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import NamedTuple
 
 from onnxlint_cmsis.algebra.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.algebra.variables import Dimension
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.ties.shaping_ties import normalised
 from onnxlint_cmsis.types import Size
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.interval import Fault, Interval, either, finite, made, within
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.real_functions import (
     Real,
     celu,

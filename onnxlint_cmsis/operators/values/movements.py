@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.algebra.regrouping import MAX_CELLS, put, regrouped, taken
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.value_view import ValueView, has
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.algebra import number_types
 from onnxlint_cmsis.algebra.interval import Interval, number, unknown
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Mask

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
 if TYPE_CHECKING:

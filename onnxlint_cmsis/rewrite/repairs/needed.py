@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Verdict
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node

@@ -7,9 +7,10 @@ window that is wider by zeros, with as much more padding before, gives the same 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 from onnxlint_cmsis.rewrite.repairs.zero_taps import refusal_of_weights, surround
 

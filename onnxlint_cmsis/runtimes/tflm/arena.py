@@ -6,9 +6,9 @@ The head grows from the arena's start: activations and scratch. The tail grows d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import ALIGNMENT, PlannedBuffer, align, place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Scratch, offline_offsets, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes

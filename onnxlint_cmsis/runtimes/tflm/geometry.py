@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, Pair
 
 NO_FILTER = Dims(None, None, None, None)

@@ -6,7 +6,8 @@ Largest first; each goes into the first gap among the buffers that are alive at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 ALIGNMENT = 16
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 BITS = {
     "FLOAT32": 32, "FLOAT16": 16, "INT32": 32, "UINT8": 8, "INT64": 64, "BOOL": 8, "INT16": 16, "COMPLEX64": 64,

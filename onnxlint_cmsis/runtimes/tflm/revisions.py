@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import NamedTuple
+
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
 class TflmDefect(str, Enum):

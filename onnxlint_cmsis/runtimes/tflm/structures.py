@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 

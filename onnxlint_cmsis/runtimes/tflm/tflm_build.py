@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 from onnxlint_cmsis.types import Target
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
 class TflmBuild(NamedTuple):
@@ -34,3 +38,18 @@ class TflmBuild(NamedTuple):
     def speed(self) -> bool:
         """Built with KERNELS_OPTIMIZED_FOR_SPEED."""
         return self.optimized_for == "SPEED"
+
+
+def build_for(runtime: Runtime, target: Target, cmsis_nn_build: str = "SPEED", *, checks: bool = True) -> TflmBuild:
+    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG.
+
+    `cmsis_nn_build` is `SPEED`, `SIZE`, or `NONE` for reference kernels alone.
+    """
+    return TflmBuild(
+        target,
+        reviewed_revision(runtime.commit),
+        "SIZE" if cmsis_nn_build == "SIZE" else "SPEED",
+        checks,
+        with_cmsis_nn=cmsis_nn_build != "NONE",
+        own_library=runtime.brings,
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage

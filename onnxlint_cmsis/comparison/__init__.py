@@ -1,0 +1,1 @@
+"""Two versions of a model side by side: findings, figures and layers that changed."""

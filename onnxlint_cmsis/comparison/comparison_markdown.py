@@ -1,0 +1,73 @@
+"""A difference as Markdown, for a pull request's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.comparison.comparison_text import WORDS, change_text, kernel_text
+from onnxlint_cmsis.reporters.called import in_short
+from onnxlint_cmsis.reporters.plain import printable
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
+    from onnxlint_cmsis.types import Finding
+
+MOST_LAYERS = 50
+"""Rows of the longest table of layers."""
+
+
+def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
+    """A heading, a table of figures, the findings, and the layers folded away."""
+    parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *_figures(found, over)]
+    parts += [*_findings("New findings", found.came, found.names)]
+    parts += _findings("Findings that are gone", found.went, found.names)
+    return "\n".join([*parts, *_layers(found)]) + "\n"
+
+
+def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    yield "| figure | target | change | |\n|---|---|---|---|"
+    for figure in found.figures:
+        if figure.before or figure.after:
+            mark = "over the limit" if figure in over else ""
+            yield f"| {WORDS[figure.metric]} | {figure.target.partition(', ')[0]} | {change_text(figure)} | {mark} |"
+    yield ""
+
+
+def _findings(title: str, findings: tuple[Finding, ...], names: Mapping[str, str]) -> Iterator[str]:
+    if findings:
+        yield f"**{title}**\n"
+    for finding in findings:
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(in_short(finding.text, names))}"
+    if findings:
+        yield ""
+
+
+def _layers(found: ModelDifference) -> Iterator[str]:
+    if not found.layers:
+        return
+    yield f"<details><summary>{len(found.layers)} layers changed</summary>\n"
+    yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
+    for each in found.layers[:MOST_LAYERS]:
+        old, new = (kernel_text(row) for row in (each.before, each.after))
+        kernels = new if old == new else f"{old} → {new}"
+        costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
+        cost = " → ".join("unknown" if number is None else f"{number:,}" for number in costs)
+        name = _code(found.names.get(each.layer, each.layer))
+        yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
+    if len(found.layers) > MOST_LAYERS:
+        yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
+    yield "\n</details>"
+
+
+def _code(text: str) -> str:
+    """Inline code that no name can end, in a table or elsewhere."""
+    safe = printable(text).replace("|", "\\|")
+    fence = "``" if "`" in safe else "`"
+    pad = " " if "`" in safe else ""
+    return f"{fence}{pad}{safe}{pad}{fence}"
+
+
+def _escaped(text: str) -> str:
+    """The text with characters escaped that Markdown or HTML would take for markup."""
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in printable(text))

@@ -1,0 +1,84 @@
+"""A difference as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.called import in_short
+from onnxlint_cmsis.reporters.plain import counted, printable
+from onnxlint_cmsis.reporters.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.layers import Row
+    from onnxlint_cmsis.types import Finding
+
+WORDS = {
+    "findings": "findings",
+    "instructions": "predicted instructions (not cycles)",
+    "macs": "MACs",
+    "flash": "bytes of constants",
+    "arena": "bytes of activations, at least",
+    "scratch": "bytes of scratch",
+    "unknown_layers": "layers of unknown cost",
+}
+"""What each figure counts."""
+
+
+def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int) -> str:
+    """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
+    lines = [f"{found.before} -> {found.after}", *_figures(found, over), *_findings(found), *_layers(found)]
+    return "".join(wrapped(printable(line), width) + "\n" for line in lines)
+
+
+def change_text(figure: Figure) -> str:
+    """`1,000 -> 1,100 (+10.0 %)`."""
+    if figure.before is None or figure.after is None:
+        return " -> ".join("unknown" if number is None else f"{number:,}" for number in (figure.before, figure.after))
+    if figure.before == figure.after:
+        return f"{figure.after:,}"
+    part = f" ({100 * (figure.after - figure.before) / figure.before:+.1f} %)" if figure.before else ""
+    return f"{figure.before:,} -> {figure.after:,}{part}"
+
+
+def kernel_text(row: Row | None) -> str:
+    """Kernel that runs a layer, or the verdict where none does."""
+    return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
+
+
+def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    for figure in found.figures:
+        if figure.before == figure.after == 0:
+            continue
+        where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
+        mark = ": more than --fail-on-increase allows" if figure in over else ""
+        yield f"  {WORDS[figure.metric]}{where}: {change_text(figure)}{mark}"
+
+
+def _findings(found: ModelDifference) -> Iterator[str]:
+    yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
+    yield from (in_short(_finding("+", finding), found.names) for finding in found.came)
+    yield from (in_short(_finding("-", finding), found.names) for finding in found.went)
+
+
+def _number(findings: tuple[Finding, ...]) -> str:
+    return counted(sum(1 + len(finding.others) for finding in findings), "finding")
+
+
+def _finding(sign: str, finding: Finding) -> str:
+    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding.text}"
+
+
+def _layers(found: ModelDifference) -> Iterator[str]:
+    if found.layers:
+        yield f"{counted(len(found.layers), 'layer')} changed"
+    yield from (_layer(each, found.names.get(each.layer, each.layer)) for each in found.layers)
+
+
+def _layer(each: LayerDifference, name: str) -> str:
+    old, new = (kernel_text(row) for row in (each.before, each.after))
+    kernels = new if old == new else f"{old} -> {new}"
+    costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
+    cost = " -> ".join("unknown" if number is None else f"{number:,}" for number in costs)
+    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; {cost} predicted instructions"

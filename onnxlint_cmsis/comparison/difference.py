@@ -1,0 +1,150 @@
+"""What changed from one version of a model to the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.results.fingerprint import identity
+from onnxlint_cmsis.results.grouped_findings import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.types import Finding
+
+METRICS = ("findings", "instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
+"""Figures that are compared: flash is the bytes of constants, arena those of activations."""
+
+
+class ModelVersion(NamedTuple):
+    """All that is known of one version."""
+
+    name: str
+    """As the user named it."""
+    result: FileResult
+    """Its findings, each by itself."""
+    layers: LayersReport
+    """Its layers."""
+
+
+class Figure(NamedTuple):
+    """One number of both versions."""
+
+    metric: str
+    """One of METRICS."""
+    target: str
+    """Label of the target; empty where it holds for all."""
+    before: int | None
+    """Number of the first version, None where unknown."""
+    after: int | None
+    """Number of the second."""
+
+    @property
+    def change(self) -> int | None:
+        """By how much it grew; None where one is unknown."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+class LayerDifference(NamedTuple):
+    """A layer that is new, gone, or has another kernel or cost on a target."""
+
+    layer: str
+    """Node."""
+    target: str
+    """Label of the target."""
+    before: Row | None
+    """Its row in the first version; None where it is new."""
+    after: Row | None
+    """Its row in the second; None where it is gone."""
+
+
+class ModelDifference(NamedTuple):
+    """Two versions of a model."""
+
+    before: str
+    """Name of the first."""
+    after: str
+    """Name of the second."""
+    came: tuple[Finding, ...]
+    """Findings of the second that the first has not, equal causes as one."""
+    went: tuple[Finding, ...]
+    """Findings of the first that the second has not."""
+    stayed: int
+    """Findings that both have."""
+    figures: tuple[Figure, ...]
+    """Numbers of both."""
+    layers: tuple[LayerDifference, ...]
+    """Layers that changed."""
+    names: Mapping[str, str] = {}
+    """Short forms of names, for people."""
+
+
+def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
+    """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
+    old, new = before.result.told, after.result.told
+    came, went = _beyond(new, old), _beyond(old, new)
+    return ModelDifference(
+        before.name,
+        after.name,
+        grouped(came),
+        grouped(went),
+        len(new) - len(came),
+        tuple(_figures(before, after)),
+        tuple(_layers(before.layers.rows, after.layers.rows)),
+        {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
+    )
+
+
+def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
+    """The findings without those that the others have as well."""
+    known = Counter(identity(finding) for finding in others)
+    left = []
+    for finding in findings:
+        key = identity(finding)
+        known[key] -= 1
+        if known[key] < 0:
+            left.append(finding)
+    return left
+
+
+def _figures(before: ModelVersion, after: ModelVersion) -> Iterator[Figure]:
+    yield Figure("findings", "", len(before.result.told), len(after.result.told))
+    old = {total.target: total for total in before.layers.totals}
+    new = {total.target: total for total in after.layers.totals}
+    for target in dict.fromkeys((*old, *new)):
+        pairs = zip(_numbers(old.get(target)), _numbers(new.get(target)), strict=True)
+        yield from (Figure(metric, target, *pair) for metric, pair in zip(METRICS[1:], pairs, strict=True))
+
+
+def _numbers(total: Total | None) -> tuple[int | None, ...]:
+    """The figures of a target in the order of METRICS."""
+    if total is None:
+        return (None,) * (len(METRICS) - 1)
+    return total.instructions, total.macs, total.constants, total.arena, total.scratch, total.unknown_layers
+
+
+def _layers(before: Sequence[Row], after: Sequence[Row]) -> Iterator[LayerDifference]:
+    old, new = _by_place(before), _by_place(after)
+    for place in dict.fromkeys((*new, *old)):
+        pair = old.get(place), new.get(place)
+        if _seen(pair[0]) != _seen(pair[1]):
+            yield LayerDifference(place[0], place[1], *pair)
+
+
+def _by_place(rows: Sequence[Row]) -> dict[tuple[str, str, int], Row]:
+    """Rows by layer and target; layers of one name are told apart by their order."""
+    found: dict[tuple[str, str, int], Row] = {}
+    for row in rows:
+        name, target = str(row.get("node", row.get("output", ""))), str(row["target"])
+        number = next(n for n in range(len(rows) + 1) if (name, target, n) not in found)
+        found[name, target, number] = row
+    return found
+
+
+def _seen(row: Row | None) -> tuple[object, ...] | None:
+    """What makes a layer another one for the reader."""
+    return None if row is None else tuple(row.get(name) for name in ("verdict", "kernel", "instructions", "macs"))

@@ -1,0 +1,12 @@
+"""Where a node is, for findings."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.types import Location
+
+
+def node_location(path: str, node: Node) -> Location:
+    """Place of a node; its tensor is the first output."""
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)

@@ -1,0 +1,61 @@
+"""Named tuples that are cheap to define: a run defines some 140 of them and makes values of few.
+
+`typing.NamedTuple` compiles a constructor and the annotation of every field when a class is defined, a tenth of a lint
+run in all. This one makes the constructor when the first value is made; type checkers see `typing.NamedTuple`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple  # noqa: PLC0414 - re-exported
+else:
+    from _collections import _tuplegetter
+
+    class _Record(tuple):
+        """What every named tuple has."""
+
+        __slots__ = ()
+
+        def __new__(cls, *args, **fields):
+            # for the first value alone: the class then has a constructor as collections.namedtuple makes it
+            names = ", ".join(cls._fields)
+            made = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", {"_new": tuple.__new__})
+            made.__defaults__ = tuple(cls._field_defaults.values())
+            cls.__new__ = made
+            return made(cls, *args, **fields)
+
+        @classmethod
+        def _make(cls, values):
+            return cls(*values)
+
+        def _replace(self, **changes):
+            made = self._make(map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"got unexpected field names: {[*changes]}")
+            return made
+
+        def _asdict(self):
+            return dict(zip(self._fields, self, strict=True))
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+        def __repr__(self):
+            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
+
+    class _Definition(type):
+        """Makes a tuple with named fields of a class body."""
+
+        def __new__(cls, name, bases, body):
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            names = tuple(body.get("__annotations__", ()))
+            body |= {"__slots__": (), "__match_args__": names, "_fields": names}
+            body["_field_defaults"] = {field: body[field] for field in names if field in body}
+            body |= {field: _tuplegetter(place, None) for place, field in enumerate(names)}
+            return type(name, (_Record,), body)
+
+    class NamedTuple(metaclass=_Definition):
+        """A tuple with named fields, defined as with `typing.NamedTuple`."""

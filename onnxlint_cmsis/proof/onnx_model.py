@@ -1,0 +1,77 @@
+"""An ONNX model as proofs see it: ONNX Runtime runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.proof import branches
+from onnxlint_cmsis.proof.branches import with_outputs
+from onnxlint_cmsis.proof.compare import unit_outputs
+from onnxlint_cmsis.proof.inputs import Input, model_inputs
+from onnxlint_cmsis.proof.levels import levels, quantizes_floats
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.proof.proven_model import RunLevel
+from onnxlint_cmsis.proof.static_checks import static_reason
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from onnxlint_cmsis.proof.proven_model import Array
+    from onnxlint_cmsis.results.proof_result import IfBranch
+    from onnxlint_cmsis.types import InputShapes
+
+
+class OnnxModel:
+    """A model with its external data inside."""
+
+    runtime = "ONNX Runtime"
+    plain_level: RunLevel = Optimization.NONE
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def proto(self) -> ModelProto:
+        """The model, parsed."""
+        from onnx import ModelProto
+
+        model: ModelProto = ModelProto.FromString(self.data)
+        return model
+
+    def inputs(self, shapes: InputShapes) -> list[Input]:
+        """Inputs without the constants listed among them. Raises UnfedError."""
+        return model_inputs(self.proto, shapes)
+
+    def levels(self) -> list[Optimization]:
+        """Levels of optimisation at which two models are comparable."""
+        return levels(self.proto)
+
+    def inner_level(self) -> tuple[Optimization, int]:
+        """Fused kernels are kept where floats are quantized, and integers may then differ by 1."""
+        quantizes = quantizes_floats(self.proto)
+        return Optimization.DEFAULT if quantizes else Optimization.NONE, int(quantizes)
+
+    def session(self, level: RunLevel, inner: Sequence[str] = ()) -> RuntimeSession:
+        """The model ready to run. Raises RuntimeRefusalError."""
+        return RuntimeSession(with_outputs(self.proto, list(inner)) if inner else self.data, Optimization(level.value))
+
+    def made(self) -> list[str]:
+        """Tensors that nodes of the main graph make."""
+        return list(dict.fromkeys(name for node in self.proto.graph.node for name in node.output if name))
+
+    def unit_outputs(self) -> frozenset[str]:
+        """Outputs between 0 and 1."""
+        return unit_outputs(self.proto)
+
+    def fault(self, new: OnnxModel) -> str:
+        """What onnx.checker, shape inference and a look at the interface say against another model."""
+        return static_reason(self.data, new.data)
+
+    def unreached(
+        self, new: OnnxModel, known: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]
+    ) -> tuple[IfBranch, ...]:
+        """Branches of If that no input leads into. Raises UnreachedError, RuntimeRefusalError."""
+        changed = branches.changed_branches(self.proto.graph, new.proto.graph)
+        return branches.unreached(self.proto, {*changed, *known}, feeds)

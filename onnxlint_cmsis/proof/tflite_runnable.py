@@ -1,0 +1,36 @@
+"""A `.tflite` file as LiteRT takes it, where it only objects to something that counts for nothing."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
+from onnxlint_cmsis.formats.tflite.flat_table import table_at
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+
+
+def runnable(model: TfliteModel) -> bytes:
+    """The bytes of a file, with axis 0 for single scales that name an axis which their tensor does not have.
+
+    Files of older converters name axis 3 for biases. One scale has no axis, but LiteRT checks it since 2.1.
+    """
+    made = bytearray(model.data)
+    for position in _axes(model):
+        struct.pack_into("<i", made, position, 0)
+    return bytes(made)
+
+
+def _axes(model: TfliteModel) -> Iterator[int]:
+    """Where such axes stand."""
+    file = FlatFile(model.data)
+    for subgraph in table_at(file, "Model", file.follow(0)).tables("subgraphs"):
+        for tensor in subgraph.tables("tensors"):
+            found = tensor.table("quantization")
+            if found and len(found.floats("scale")) == 1:
+                axis, place = found.number("quantized_dimension"), found.place("quantized_dimension")
+                if place and axis >= max(len(tensor.ints("shape")), 1):
+                    yield place

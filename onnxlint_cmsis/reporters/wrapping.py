@@ -1,0 +1,38 @@
+"""Text in lines that are no wider than the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.plain import paint, printable
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.reporters.report_run import Run
+
+INDENT = 4
+"""Columns that the lines after the first are moved in by."""
+NARROWEST = 40
+"""Columns that are used even where the terminal has fewer."""
+
+
+def wrapped(text: str, width: int, indent: int = INDENT) -> str:
+    """The text in lines of at most `width` columns, those after the first moved in; 0 for one line."""
+    if width <= 0 or len(text) <= width:
+        return text
+    lines = textwrap.wrap(
+        text,
+        max(width, NARROWEST),
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(lines)
+
+
+def labelled(label: str, text: str, run: Run) -> str:
+    """A line under a finding or file: a label in a column, then the text, the lines after the first below it."""
+    line = wrapped(f"{' ' * INDENT}{label:<8} {printable(text)}", run.width, INDENT + 9)
+    start = INDENT + 8
+    return f"{' ' * INDENT}{paint(line[INDENT:start], 'faint', run.color)}{line[start:]}"

@@ -1,0 +1,106 @@
+"""A `.tflite` file analysed: classes, lanes and routes as of any model, and the calls that its runtime really makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis, RuntimeArena
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.stored_arrays import reader, stored_bytes
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+from onnxlint_cmsis.graph.node_location import node_location
+from onnxlint_cmsis.runtimes.runtime import runtime_for
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks
+from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_lowering import lower_tflite, nodes_of
+from onnxlint_cmsis.types import Location
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+    from onnxlint_cmsis.types import Target
+
+WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
+
+
+class TfliteAnalysis(ModelAnalysis):
+    """What follows from one `.tflite` file for some targets."""
+
+    in_file_order = False
+    repairable = False
+
+    def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
+        """Read the file, or `data` in its place. Raises ModelError."""
+        self.file = read_tflite(path, data)
+        """The file as plain data."""
+        runtime = runtime_for(settings.runtime, tflite=True)
+        super().__init__(path, settings._replace(runtime=runtime), data, graph=to_graph(self.file))
+        self._reports: dict[tuple[Target, bool], TflmReport] = {}
+
+    def report(self, target: Target, *, checks: bool = True) -> TflmReport:
+        """What TensorFlow Lite Micro does with the file on a target; `checks` is False for a build with NDEBUG."""
+        if (target, checks) not in self._reports:
+            build = build_for(self.settings.runtime, target, self.settings.cmsis_nn_build, checks=checks)
+            self._reports[target, checks] = interpret(self.file, build)
+        return self._reports[target, checks]
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The calls that the runtime makes; which ones depends on no target."""
+        target = self.settings.targets[0]
+        return lower_tflite(self.graph, self.file, self.report(target, checks=False).operators)
+
+    @cached_property
+    def judged(self) -> None:
+        """Nothing: the calls are the runtime's own."""
+        return
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """All nodes: the runtime's remarks speak of each."""
+        return frozenset(node.index for node in self.graph.nodes)
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the operators, target by target."""
+        found: list[RuntimeRemark] = []
+        for target in self.settings.targets:
+            strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
+            found += remarks(strict, lax, self.places, target.label)
+        return tuple(found)
+
+    @cached_property
+    def places(self) -> list[Location]:
+        """Where each operator is; one that the main subgraph never runs by its number alone."""
+        rows = self.report(self.settings.targets[0]).operators
+        return [
+            node_location(self.path, node)
+            if node is not None
+            else Location(self.path, f"{row.op}#{row.index}", row.op, graph=f"subgraph {row.subgraph}")
+            for row, node in zip(rows, nodes_of(self.file, self.graph), strict=True)
+        ]
+
+    @cached_property
+    def read(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read constants by their key in the graph."""
+        return reader(self.file, self.graph)
+
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """The note that no function of CMSIS-NN is called."""
+        return (WITHOUT_CMSIS_NN,) if self.settings.cmsis_nn_build == "NONE" else ()
+
+    def stored_constants(self) -> int:
+        """Bytes of the constants, which stay in flash."""
+        return stored_bytes(self.file)
+
+    def runtime_arena(self, target: Target) -> RuntimeArena | None:
+        """The arena of a build with checks; None where there is none."""
+        found = self.report(target).arena
+        return RuntimeArena(found.used, found.needed) if found else None

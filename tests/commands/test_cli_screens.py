@@ -1,0 +1,86 @@
+"""What a person sees in a terminal of 80 and of 120 columns. UPDATE_GOLDEN=1 writes the files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
+from support import paths
+from support.third_party_models import needs_models
+
+SCREENS = {
+    "vww": "models/vww96_int8_tf.onnx",
+    "silero": "models/silero_vad_16k_op15.onnx",
+    "unet": "cases/torch/unet_dyn.onnx",
+    "dscnn": "cases/torch/dscnn_def.onnx",
+    "clean": "models/kws_ds_cnn_int8_tf.onnx",
+}
+"""Models of TensorFlow, of both exporters of PyTorch, and one with little to say."""
+
+
+def screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.chdir(paths.SHARED)
+    assert main(["--isolated", *words]) in (0, 1)
+    return capsys.readouterr().out
+
+
+def compare(text: str, name: str) -> None:
+    golden = Path(paths.GOLDEN, "screens", name)
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+@needs_models
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", SCREENS)
+def test_screens(name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = ["--target", "cortex-m4,cortex-m55"]
+    text = screen(capsys, monkeypatch, columns, *targets, SCREENS[name])
+    assert max(map(len, text.splitlines())) <= columns
+    compare(text, f"{name}.{columns}")
+
+
+@needs_models
+@pytest.mark.parametrize("form", [["--output-format", "concise"], ["--diff"], ["--explain", "--min-level", "note"]])
+def test_no_line_is_wider_than_the_terminal(
+    form: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = screen(capsys, monkeypatch, 80, *form, SCREENS["vww"], SCREENS["dscnn"])
+    assert len(text.splitlines()) > 5
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@needs_models
+def test_full_names_are_those_of_the_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = "model/conv2d_5/Conv2D1_prequant"
+    text = screen(capsys, monkeypatch, 1000, SCREENS["vww"])
+    assert whole not in text
+    assert "Conv 'conv2d_5': " in text
+    assert whole in screen(capsys, monkeypatch, 1000, SCREENS["vww"], "--full-names")
+
+
+@needs_models
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", ["vww", "unet"])
+def test_layers_screens(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = screen(capsys, monkeypatch, columns, "layers", "--target", "cortex-m4,cortex-m55", SCREENS[name])
+    assert max(map(len, text.splitlines())) <= columns
+    compare(text, f"layers-{name}.{columns}")
+
+
+@pytest.mark.parametrize("width", range(20, 60, 5))
+def test_a_table_leaves_columns_out_before_it_cuts_what_has_to_stay(width: int) -> None:
+    rows = [["a" * 30, "b" * 10, "c" * 10], ["a", "b", "c"]]
+    text = fitted(["first", "second", "third"], rows, fit=TableFit(width, {"first": 8}, ["second", "third"]))
+    assert max(map(len, text.splitlines())) <= width
+    assert ("third" in text) == (width >= 8 + 2 + 10 + 2 + 10)
+    assert "a...a" in text or width > 54

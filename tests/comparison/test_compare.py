@@ -1,0 +1,126 @@
+"""Two versions of a model side by side: figures, findings, layers, limits and versions of git."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.comparison.difference import Figure
+from onnxlint_cmsis.comparison.limits import growth_limits
+from onnxlint_cmsis.errors import UsageError
+from support.models import text
+
+SLOW = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y) <float[C, 4, 3, 3] v = {1}, float[4, C, 3, 3] w = {1}> {
+        a = Conv<pads = [1, 1, 1, 1]>(x, v)
+        y = Conv<pads = [1, 1, 1, 1]>(a, w)
+    }
+"""
+"""Two layers with C channels in between."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, channels in (("small.onnx", 4), ("big.onnx", 8)):
+        Path(name).write_bytes(
+            text(SLOW.replace("C,", f"{channels},").replace(", C", f", {channels}")).SerializeToString()
+        )
+    return tmp_path
+
+
+def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["compare", "--isolated", "--target", "cortex-m4", *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    code, out, _ = compare(capsys, "--output-format", "json", *words)
+    assert code == 0
+    found: dict[str, object] = json.loads(out)
+    return found
+
+
+@pytest.mark.usefixtures("folder")
+def test_figures_are_those_of_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "small.onnx", "big.onnx")
+    assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", "big.onnx"]) == 0
+    (total,) = json.loads(capsys.readouterr().out)["totals"]
+    after = {each["metric"]: each["after"] for each in found["figures"]}  # type: ignore[attr-defined]
+    assert (after["instructions"], after["macs"]) == (total["instructions"], 2 * 16 * 16 * 9 * 4 * 8)
+    assert (after["flash"], after["arena"], after["scratch"]) == (total["constants"], total["arena"], total["scratch"])
+    assert len(found["layers"]) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "big.onnx", "big.onnx")
+    assert (found["came"], found["went"], found["layers"]) == ([], [], [])
+    assert all(each["change"] in (0, None) for each in found["figures"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [("instructions=0", 1), ("instructions=400%", 0), ("macs=0,arena=9999999", 1), ("scratch=1000000,flash=90000", 0)],
+)
+def test_a_figure_that_grows_too_much_fails(capsys: pytest.CaptureFixture[str], limits: str, code: int) -> None:
+    found, out, _ = compare(capsys, "small.onnx", "big.onnx", "--fail-on-increase", limits)
+    assert (found, ": more than --fail-on-increase allows" in out) == (code, bool(code))
+    assert compare(capsys, "big.onnx", "small.onnx", "--fail-on-increase", limits)[0] == 0
+
+
+@pytest.mark.parametrize("wrong", ["arean=0", "arena", "arena=-1", "arena=2 %", "arena=1e3"])
+def test_a_wrong_limit_is_named(wrong: str) -> None:
+    with pytest.raises(UsageError, match="--fail-on-increase"):
+        growth_limits([wrong])
+
+
+def test_a_figure_that_becomes_unknown_counts_as_grown() -> None:
+    (limit,) = growth_limits(["arena=10%"])
+    assert [limit.exceeded(Figure("arena", "", *pair)) for pair in ((100, 110), (100, 111), (1, None), (None, 1))] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_version_of_git(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    Path("small.onnx").write_bytes(Path("big.onnx").read_bytes())
+    found = told(capsys, "HEAD:small.onnx", "small.onnx")
+    macs = next(each for each in found["figures"] if each["metric"] == "macs")  # type: ignore[attr-defined]
+    assert macs["after"] == 2 * macs["before"]
+    code, out, err = compare(capsys, "HEAD:none.onnx", "small.onnx")
+    assert (code, out) == (2, "")
+    assert err.startswith("onnxlint-cmsis: error: HEAD:none.onnx: ") and err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_read_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.onnx").write_bytes(b"no model")
+    for words in (("bad.onnx", "big.onnx"), ("big.onnx", "missing.onnx")):
+        code, out, err = compare(capsys, *words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str]) -> None:
+    nasty = "a|b`c*<i>"
+    model = text(SLOW.replace("C,", "4,").replace(", C", ", 4"))
+    model.graph.node[0].name = nasty
+    Path("nasty.onnx").write_bytes(model.SerializeToString())
+    _, out, _ = compare(capsys, "big.onnx", "nasty.onnx", "--output-format", "markdown")
+    assert "| `` a\\|b`c*<i> `` |" in out
+    assert out.startswith("### `big.onnx` → `nasty.onnx`\n")
+    rows = [line for line in out.splitlines() if line.startswith("| ")]
+    assert all(line.replace("\\|", "").count("|") == 5 for line in rows)

@@ -1,0 +1,56 @@
+"""Short names tell the layers of a model apart, and are never another layer's name."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.results.short_names import QUOTED, short_names
+
+FUSED = [
+    f"model/activation_{2 * n}/Relu;model/batch_normalization_{2 * n}/FusedBatchNormV3;model/conv2d_{n}/BiasAdd/Read"
+    f"VariableOp/resource;model/conv2d_{n}/BiasAdd;model/depthwise_conv2d_11/depthwise;model/conv2d_{n}/Conv2D1_prequant"
+    for n in range(5, 9)
+]
+"""Names that TensorFlow gives to fused convolutions."""
+
+
+def test_a_fused_name_becomes_the_part_it_has_most_often() -> None:
+    assert short_names(FUSED) == {name: f"conv2d_{n}" for n, name in zip(range(5, 9), FUSED, strict=True)}
+
+
+def test_a_path_of_pytorch_becomes_its_module() -> None:
+    names = ["/encoder/encoder.0/conv/Conv", "/encoder/encoder.0/conv_1/Conv", "/pool/Pool_1", "/pool/Pool", "/Concat"]
+    found = short_names(names)
+    assert found[names[0]] == "encoder.0.conv"
+    assert found[names[1]] == "encoder.0.conv_1"
+    assert found[names[2]] == "pool.Pool_1"
+    assert found[names[4]] == "Concat"
+
+
+def test_a_module_that_holds_others_keeps_the_operator() -> None:
+    assert short_names(["/model/Add", "/model/head/Conv"]) == {
+        "/model/Add": "model.Add",
+        "/model/head/Conv": "model.head",
+    }
+
+
+def test_a_module_of_the_metadata_wins() -> None:
+    assert short_names(["node_conv2d_3"], modules={"node_conv2d_3": "body.3"}) == {"node_conv2d_3": "body.3"}
+
+
+PARTS = st.lists(st.sampled_from(["a", "conv", "conv_1", "Conv", "x.0", "x"]), min_size=1, max_size=4)
+NAMES = st.lists(
+    st.one_of(PARTS.map("/".join), PARTS.map(lambda p: "/" + "/".join(p)), PARTS.map(";".join)), max_size=9
+)
+
+
+@given(NAMES, NAMES)
+def test_no_two_names_share_a_short_one(layers: list[str], others: list[str]) -> None:
+    found = short_names(layers, others)
+    shown = [found.get(name, name) for name in {*layers, *others}]
+    assert len(set(shown)) == len(shown)
+
+
+def test_an_apostrophe_is_no_quote() -> None:
+    assert QUOTED.findall("Conv 'a b': the model's state and the layers' sums; see 'c'.") == ["a b", "c"]
