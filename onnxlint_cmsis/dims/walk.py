@@ -55,6 +55,8 @@ def _tie(node: Node, context: Context) -> None:
     operator = operator_of(node)
     if not operator.known:
         raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
+    if not node.outputs:
+        raise NotFollowedError(f"{node.op_type} writes no tensor")
     if isinstance(operator.axes, NotFollowed):
         raise NotFollowedError(f"axes of {node.op_type} are not followed: {operator.axes.because}")
     operator.axes(node, context)
