@@ -1,4 +1,7 @@
-"""Times a fix of models of about 4 MB as a whole process, proof included: python bench/fix.py [RUNS].
+"""Times a fix of models of about 4 MB as a whole process, proof included: python bench/fix.py [RUNS] [TREE].
+
+With TREE, the sources of an older version, each model is fixed by both in turn, and the ratio of their processor times
+is printed.
 
 * `float`: a MobileNetV1 of half the usual width, whose channel counts are no multiples of four;
 * `quantized`: the same with s8 weights between DequantizeLinear and QuantizeLinear;
@@ -21,7 +24,7 @@ from itertools import product
 from pathlib import Path
 
 from models import mobilenet, quantized_mobilenet
-from speed import measure
+from speed import Run, compile_into, measure
 
 MODELS: dict[str, Callable[[Path], None]] = {
     "float": partial(mobilenet, width=0.47),
@@ -32,23 +35,37 @@ MODELS: dict[str, Callable[[Path], None]] = {
 POLICIES = ("faster", "align")
 
 
-def main(runs: int) -> None:
-    """Print the median time and the peak memory of each model and policy."""
+HERE = str(Path(__file__).parent.parent)
+"""The tree of this file."""
+
+
+def main(runs: int, tree: str) -> None:
+    """Print the median processor time and the peak memory of each model and policy, and the ratio to another tree."""
     with tempfile.TemporaryDirectory() as folder:
+        compile_into(Path(folder, "compiled"))
         path = Path(folder, "model.onnx")
         for name, policy in product(MODELS, POLICIES):
             here = str(Path(__file__).parent)
             script = f"import sys; sys.path.insert(0, {here!r}); import fix; fix.make({name!r}, {str(path)!r})"
             subprocess.run([sys.executable, "-c", script], check=True)
             data = path.read_bytes()
-            results = []
-            for _ in range(runs):
+            results: dict[str, list[Run]] = {each: [] for each in (tree, HERE) if each}
+            for each in [*results, *[*results] * runs]:  # the first round compiles modules
                 path.write_bytes(data)
-                results.append(measure([*_command(policy), str(path)]))
-            seconds, memory = statistics.median(run[0] for run in results), max(run[2] for run in results)
+                results[each].append(measure([*_command(policy), str(path)], each))
             changed = "changed" if path.read_bytes() != data else "left as it is"
-            title = f"{name}, {len(data) / 1e6:.1f} MB, --fix --fix-policy {policy}"
-            print(f"{title}: {seconds:.1f} s, peak {memory // 1024} MB, {changed}")
+            print(f"{name}, {len(data) / 1e6:.1f} MB, --fix --fix-policy {policy}: {_told(results, tree)}, {changed}")
+
+
+def _told(results: dict[str, list[Run]], tree: str) -> str:
+    """Medians of this tree, and the median of the ratios to the other one."""
+    ours = results[HERE][1:]
+    wall, seconds = (statistics.median(numbers) for numbers in list(zip(*ours, strict=True))[:2])
+    text = f"{seconds:.2f} s of processor, {wall:.2f} s, peak {max(run.kilobytes for run in ours) // 1024} MB"
+    if not tree:
+        return text
+    ratio = statistics.median(new.processor / old.processor for new, old in zip(ours, results[tree][1:], strict=True))
+    return f"{text}, ratio {ratio:.2f}"
 
 
 def make(name: str, path: str) -> None:
@@ -62,4 +79,4 @@ def _command(policy: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, sys.argv[2] if len(sys.argv) > 2 else "")

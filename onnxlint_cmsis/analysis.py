@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.runtimes.judge import Consequence, Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
@@ -178,6 +179,10 @@ class ModelAnalysis:
             library = self.settings.runtime.library(call.entry, target)
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """Predicted instructions of a layer's function on a target; None where they are not known."""
+        return self.instructions(record.layer.call, target) if record.layer else None
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

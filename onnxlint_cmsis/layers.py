@@ -41,11 +41,13 @@ class Total(NamedTuple):
     macs: int
     """Multiply-accumulates of all layers, as far as these are known."""
     constants: int
-    """Bytes of weights, biases, multipliers and shifts."""
+    """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
     scratch: int
     """Bytes of the largest scratch buffer."""
     arena: int | None
-    """Bytes of activations, at least; None where a size is unknown."""
+    """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
+    arena_used: int | None = None
+    """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
 
 
 class LayersReport(NamedTuple):
@@ -54,7 +56,7 @@ class LayersReport(NamedTuple):
     rows: list[Row]
     """One row per layer and target, in file order, layers without a kernel too."""
     totals: list[Total]
-    """The sums of each target; none for a `.tflite` file."""
+    """The sums of each target."""
     names: Mapping[str, str]
     """Short forms of the layers' names, for people."""
 
@@ -62,11 +64,7 @@ class LayersReport(NamedTuple):
 def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
     """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
     if is_tflite_path(path):
-        from onnxlint_cmsis.results.short_names import short_names
-        from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
-
-        rows = operator_rows(path, settings, data)
-        return LayersReport(rows, [], short_names([str(row["output"]) for row in rows]))
+        return _operators_report(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.coverage.naming import layer_names
 
@@ -74,6 +72,34 @@ def layers_report(path: str, settings: Settings, data: bytes | None = None) -> L
     rows = [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
     return LayersReport(rows, _totals(model) if rows else [], names.names)
+
+
+def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
+    """The operators of a `.tflite` file, with what they compute and cost."""
+    from onnxlint_cmsis.results.short_names import short_names
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+    from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
+
+    model = TfliteAnalysis(path, settings.analysis, data)
+    records = {record.node.index: record for record in model.lowered.records}
+    rows = []
+    for found in operator_rows(model):
+        record = records.get(found.node.index) if found.node else None
+        rows.append({**found.row, **_of_operator(model, record, found.target)})
+    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
+
+
+def _of_operator(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
+    """What an operator computes and costs; `layer` is false for one that copies bytes at most."""
+    layer = record.layer if record else None
+    taken = model.route(layer.call, target) if layer else None
+    return {
+        "layer": record is not None,
+        "macs": model.work[record.node.index].macs if record else None,
+        "instructions": model.cost(record, target) if record else None,
+        "classes": _classes(model, layer) if layer else {},
+        "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
+    }
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
@@ -97,6 +123,7 @@ def _totals(model: ModelAnalysis) -> list[Total]:
             target.constants,
             target.scratch,
             summary.arena,
+            target.arena_used,
         )
         for target in summary.targets
     ]

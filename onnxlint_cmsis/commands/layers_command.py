@@ -12,12 +12,13 @@ from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.reporters.plain import shortened
+from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.layers import LayersReport
+    from onnxlint_cmsis.layers import LayersReport, Total
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
@@ -28,6 +29,7 @@ DESCRIPTION = (
 )
 VERSION = 1
 KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
+NUMBERS = ("index", "macs", "instructions")
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 
 
@@ -48,11 +50,11 @@ def run(argv: list[str]) -> int:
     if args.form == "json":
         import json
 
-        total = [each._asdict() for each in report.totals]
+        total = [_fields(each) for each in report.totals]
         shown = {"version": VERSION, "path": args.file, "layers": report.rows, "totals": total, "instructions": MEANING}
         sys.stdout.write(json.dumps(shown, indent=1) + "\n")
     elif is_tflite_path(args.file):
-        sys.stdout.write(operators_text(report.rows, {} if args.full_names else report.names))
+        sys.stdout.write(operators_text(report, {} if args.full_names else report.names))
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
@@ -60,19 +62,31 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def operators_text(rows: list[dict[str, object]], names: Mapping[str, str]) -> str:
-    """The operators of a `.tflite` file as an aligned table."""
+def _fields(total: Total) -> dict[str, object]:
+    """A total as plain data, the exact arena where there is one."""
+    found = total._asdict()
+    if total.arena_used is None:
+        del found["arena_used"]
+    return found
+
+
+def operators_text(report: LayersReport, names: Mapping[str, str]) -> str:
+    """The operators of a `.tflite` file as an aligned table, and the sums of each target."""
+    from onnxlint_cmsis.commands.layers_text import total_lines
     from onnxlint_cmsis.tflite_files.operator_rows import COLUMNS as NAMES
 
+    rows = report.rows
     targets = {row["target"] for row in rows}
     shown = [name for name in NAMES if name != "target" or len(targets) > 1]
     cells = [[names.get(str(row[name])) or cell(name, row[name]) for name in shown] for row in rows]
     elastic = {"output": 16, "functions": 25, "kernel": 16, "reason": 20}
-    return fitted(shown, cells, ("index",), TableFit(columns(), elastic, ("scratch", "kernel")))
+    table = fitted(shown, cells, NUMBERS, TableFit(columns(), elastic, ("macs", "scratch", "kernel")))
+    sums = [line for total in report.totals for line in (f"\n{total.target}", *total_lines(total))]
+    return table + "".join(f"{wrapped(line, columns())}\n" for line in sums)
 
 
 def cell(name: str, value: object) -> str:
-    """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known, unknown for a cost."""
+    """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known."""
     if name in ("node", "output") and isinstance(value, str):
         return shortened(str(value))
     if isinstance(value, dict):
@@ -80,8 +94,10 @@ def cell(name: str, value: object) -> str:
     if isinstance(value, (list, tuple)):
         separator = "x" if name in ("input", "filter", "output") else ", "
         return separator.join("?" if item is None else str(item) for item in value)
-    if name == "instructions" and value is None:
-        return "unknown"
+    if name == "target":
+        return str(value).partition(",")[0]
+    if name in ("macs", "instructions"):
+        return f"{value:,}" if isinstance(value, int) else "-"
     return "-" if value is None or (name == "scratch" and value == -1) else str(value)
 
 

@@ -52,7 +52,7 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
     lines = [[line[place] for place in kept] for line in cells]
     spare = [name for name in SPARE if name not in empty]
     yield fitted(head, lines, NUMBERS, TableFit(width, ELASTIC, spare))
-    for line in (*_legend(rows, names), *_totals(total)):
+    for line in (*_legend(rows, names), *total_lines(total)):
         yield wrapped(line, width) + "\n"
 
 
@@ -126,12 +126,13 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
 
 
-def _totals(total: Total) -> Iterator[str]:
+def total_lines(total: Total) -> Iterator[str]:
     """The sums of a target."""
     every = total.layers + total.unknown_layers
     left = f"; the cost of {total.unknown_layers:,} of {every:,} layers is unknown" if total.unknown_layers else ""
     macs = "unknown" if total.macs is None else f"{total.macs:,}"
     yield f"total: {every:,} layers, {macs} MACs, {total.instructions:,} predicted instructions (not cycles){left}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
+    arena = arena if total.arena_used is None else f"{total.arena_used:,}"
     memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {total.scratch:,}"
     yield f"{memory}; instructions as measured on {total.measured_on}"

@@ -27,7 +27,8 @@ DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernel
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
-every layer), memory (arena of a .tflite model), config-schema.
+every layer), memory (arena of a .tflite model), compare (two versions of a model),
+config-schema.
 `onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
 STDIN_NAME = "<stdin>"
 

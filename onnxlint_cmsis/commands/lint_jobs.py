@@ -80,7 +80,11 @@ def fix_one(job: Job) -> Linted:
     An exception becomes the `error`.
     """
     if is_tflite_path(job.path):
-        return _not_fixed(job)
+        from onnxlint_cmsis.proof.litert import litert_missing
+
+        missing = litert_missing()
+        if missing:
+            return _not_fixed(job, missing)
     from onnxlint_cmsis import engine
     from onnxlint_cmsis.fixers.fix_file import fix_file
 
@@ -99,12 +103,12 @@ def fix_one(job: Job) -> Linted:
     return Linted(job, named)
 
 
-def _not_fixed(job: Job) -> Linted:
-    """A file of a format that fixes are not made on; asking for it to be rewritten fails."""
+def _not_fixed(job: Job, reason: str) -> Linted:
+    """A file that nothing can be proven of here; asking for it to be rewritten fails."""
     from onnxlint_cmsis.results.fix_result import FixResult
 
     linted = lint_one(job) if job.fix == "fix" else Linted(job, _nothing_said(job))
-    reason, failed = "not yet: fixes are made on ONNX models", job.fix != "diff"
+    failed = job.fix != "diff"
     fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=reason, failed=failed)
     return linted._replace(file=linted.file._replace(fix=fix))
 

@@ -67,7 +67,10 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
-    runtime = runtime_for(value["runtime"], tflite=tflite)
+    try:
+        runtime = runtime_for(value["runtime"], tflite=tflite)
+    except ValueError as error:
+        raise ConfigError(f"{_place(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
     if runtime.release and origins["release"] == "default":
         value["release"] = raw["release"] = runtime.release
         origins["release"] = runtime.label

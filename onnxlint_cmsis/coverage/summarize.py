@@ -40,7 +40,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     for record in model.lowered.records:
         groups[_verdict(model, record, target)].append(record)
     run = groups[Verdict.CMSIS_NN]
-    costs = [model.instructions(record.layer.call, target) if record.layer else None for record in run]
+    costs = [model.cost(record, target) for record in run]
     beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
     stored, arena = model.stored_constants(), model.runtime_arena(target)
     constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored

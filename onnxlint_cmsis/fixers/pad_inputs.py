@@ -61,6 +61,8 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
     """
+    if not state.analysis.repairable:
+        return None
     view = planning_input(state.analysis, state.prices)
     for given in _inputs(state):
         found = hazards_along(view, state.prices, given.group)

@@ -10,7 +10,6 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
-from onnxlint_cmsis.rewrite.repairs.needed import needed
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
 
     `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
     """
+    if not state.analysis.repairable:
+        return Rewritten(state, (), {})
     done: list[RewrittenLayer] = []
     left: Reasons = {}
     first, rows = state, [row for row in REPAIRS if row.free or not free]
@@ -85,7 +86,7 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
 
 def _still(state: Snapshot, name: ClassName) -> bool:
     """Whether the layer of a repair that was not done still needs one."""
-    return any(site.record.node.outputs[0] == name[2] for site in needed(state.analysis))
+    return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
 
 
 def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
@@ -117,7 +118,7 @@ def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
 
 def _asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
     """Layers that need a repair, where a fix may act on a finding that tells so."""
-    for site in needed(state.analysis):
+    for site in state.repair_sites:
         if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
             yield site
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
+from onnxlint_cmsis.open_model import open_model
 from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.planning.plan_model import ModelPlan, kept_lanes
@@ -17,14 +17,16 @@ from onnxlint_cmsis.proof.element_map import PlanStep
 from onnxlint_cmsis.proof.subgraph_classes import unprovable
 from onnxlint_cmsis.rewrite.model_bytes import resized
 from onnxlint_cmsis.rewrite.refusals import refused
+from onnxlint_cmsis.rewrite.repairs.needed import needed
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import Place
+    from onnxlint_cmsis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.dims.result import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.graph.model import Constant, Graph
     from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.planning.plan_options import FixOptions
+    from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
 
 _BITS = dict(ELEM_TYPES.values())
 
@@ -47,7 +49,7 @@ class Snapshot:
     ) -> None:
         """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.analysis = analysis or ModelAnalysis(path, request.analysis, data)
+        self.analysis = analysis or open_model(path, request.analysis, data)
         self.prices = prices or Prices(request.analysis.targets, predicted, self.analysis.route)
         self.left_alone: Mapping[ClassName, str] = {}
         """Classes that stay as they are, with the reason."""
@@ -73,6 +75,11 @@ class Snapshot:
     def stored(self) -> int:
         """Bytes of the constants that the file stores."""
         return sum(map(bytes_of, self.graph.constants.values()))
+
+    @cached_property
+    def repair_sites(self) -> tuple[RepairSite, ...]:
+        """Its layers that a known hazard meets and that a repair fits."""
+        return tuple(needed(self.analysis))
 
     def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
         """The same model with some classes kept."""

@@ -30,3 +30,12 @@ def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
 def padded(node: Node) -> bool:
     """Whether some window of a convolution or pooling may lie partly in padding."""
     return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
+
+
+def rounded_up(size: int, span: int, stride: int, before: int, after: int) -> int:
+    """Windows of a pool with `ceil_mode` along an axis, as ONNX Runtime counts them.
+
+    The last one has to start inside the input or the padding before (onnxruntime pool_attributes.h).
+    """
+    steps = -(-(size + before + after - span) // stride)
+    return steps + (steps * stride < size + before)

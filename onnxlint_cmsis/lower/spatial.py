@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.graph.window_attributes import rounded_up
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Pair, Size
 
@@ -86,8 +87,4 @@ def _axis_pads(node: Node, axis: int, size: Size, span: Size) -> tuple[Size, Siz
 def _output(size: Size, span: Size, stride: int, pads: tuple[Size, Size], ceil: int) -> Size:
     if size is None or span is None or pads[0] is None or pads[1] is None:
         return None
-    room = size + pads[0] + pads[1] - span
-    steps = -(-room // stride) if ceil else room // stride
-    if ceil and steps * stride >= size + pads[0]:  # the last window must start inside the input or the left padding
-        steps -= 1
-    return steps + 1
+    return rounded_up(size, span, stride, pads[0], pads[1]) if ceil else (size + pads[0] + pads[1] - span) // stride + 1

@@ -15,11 +15,12 @@ def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED
 
 AVERAGE_POOL = _pooling("AveragePool", mean)
 GLOBAL_AVERAGE_POOL = _pooling("GlobalAveragePool", mean)
+MAX_POOL = _pooling("MaxPool", largest, Elements.SELECTED)
 
 POOLING = (
     *(AVERAGE_POOL, GLOBAL_AVERAGE_POOL),
     _pooling("GlobalLpPool", norm),
     _pooling("GlobalMaxPool", largest, Elements.SELECTED),
     _pooling("LpPool", norm),
-    _pooling("MaxPool", largest, Elements.SELECTED),
+    MAX_POOL,
 )

@@ -23,6 +23,8 @@ from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView
 
 FIXED_POINT = 1.0
 """Error of kernels in fixed-point numbers."""
+TWICE = 0.5
+"""Error of two roundings of one product, whatever its factor: below 0 that of LEAKY_RELU has the slope in it."""
 ONNX_CURVES: Mapping[str, Operator] = {record.name: record for record in onnx.CURVES}
 
 
@@ -59,7 +61,7 @@ TFLITE_CURVES = (
     _curve("FLOOR", "Floor"),
     _curve("GELU", "Gelu", error=FIXED_POINT),
     _curve("HARD_SWISH", "HardSwish", error=FIXED_POINT),
-    _curve("LEAKY_RELU", "LeakyRelu", rescales=True, alpha="alpha"),
+    _curve("LEAKY_RELU", "LeakyRelu", error=TWICE, alpha="alpha"),
     _curve("LOG", "Log", error=FIXED_POINT),
     _curve("LOGICAL_NOT", "Not"),
     _curve("LOGISTIC", "Sigmoid", error=FIXED_POINT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,13 +72,12 @@ def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodePr
             yield node, others[node.output[0]]
 
 
-def with_outputs(model: ModelProto, names: list[str]) -> bytes:
-    """The model, serialized, with tensors of the main graph as further outputs."""
-    copy = type(model)()
-    copy.CopyFrom(model)
-    present = {value.name for value in copy.graph.output}
+def with_outputs(model: ModelProto, names: Sequence[str], data: bytes = b"") -> bytes:
+    """The model, serialized, with tensors of the main graph as further outputs; `data` are its bytes, where at hand."""
+    present = {value.name for value in model.graph.output}
+    more = type(model)()
     for name in names:
         if name not in present:
-            copy.graph.output.add(name=name)
-    serialized: bytes = copy.SerializeToString()
+            more.graph.output.add(name=name)
+    serialized: bytes = (data or model.SerializeToString()) + more.SerializeToString()  # the second adds to the first
     return serialized

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,9 +53,8 @@ class Spread:
         for one, other in pairs or ():
             self.largest = max(self.largest, _distance(one, other))
             if one.dtype.kind == "f":
-                finite = one[np.isfinite(one)]
-                self._low = min(self._low, float(finite.min(initial=0)))
-                self._high = max(self._high, float(finite.max(initial=0)))
+                low, high = _bounds(one)
+                self._low, self._high = min(self._low, low), max(self._high, high)
             else:
                 self._floats = False
 
@@ -136,15 +136,25 @@ def _pairs(old: Any, new: Any) -> list[tuple[Array, Array]] | None:
     return [pair for pairs in nested for pair in pairs or ()] if len(old) == len(new) and None not in nested else None
 
 
+def _bounds(values: Array) -> tuple[float, float]:
+    """Lowest and highest finite value, with 0 between them."""
+    low, high = float(values.min(initial=0)), float(values.max(initial=0))
+    if isfinite(low) and isfinite(high):
+        return low, high
+    finite = values[np.isfinite(values)]
+    return float(finite.min(initial=0)), float(finite.max(initial=0))
+
+
 def _distance(old: Array, new: Array) -> float:
     """Largest difference of two arrays; NaN equals NaN, infinity itself."""
     if old.shape != new.shape or old.dtype != new.dtype:
         return float("inf")
+    if np.array_equal(old, new):
+        return 0.0
     if old.dtype.kind not in "biuf":
-        return 0.0 if np.array_equal(old, new) else float("inf")
+        return float("inf")
     if old.dtype.kind != "f":
-        apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
-        return float(apart.max(initial=0)) or float(not np.array_equal(old, new))
+        return float(np.abs(old.astype(np.float64) - new.astype(np.float64)).max()) or 1.0
     equal = (old == new) | (np.isnan(old) & np.isnan(new))
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(old.astype(np.float64) - new.astype(np.float64))

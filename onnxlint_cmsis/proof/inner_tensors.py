@@ -16,6 +16,7 @@ from onnxlint_cmsis.proof.proven_model import Array, ProvenModel, RunLevel
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.proof.feeds import Feed
+    from onnxlint_cmsis.proof.runner import Runner
 
 TOLERANCE = 1e-3
 """Largest difference of inner float values, as a share of their range: where large numbers cancel, rounding alone takes
@@ -39,13 +40,13 @@ class Inner(NamedTuple):
 class InnerTensors:
     """The tensors of an element map that both models make, in the order in which the first one makes them."""
 
-    def __init__(self, old: ProvenModel, new: ProvenModel, same: ElementMap, level: RunLevel) -> None:
+    def __init__(self, old: Runner, new: ProvenModel, same: ElementMap, level: RunLevel) -> None:
         """Raises RuntimeRefusalError."""
         made = {*new.made()}
-        self.names = [name for name in old.made() if name in same and name in made]
+        self.names = [name for name in old.model.made() if name in same and name in made]
         self._same, self._sessions = same, []
         if self.names:
-            self._sessions = [model.session(level, self.names) for model in (old, new)]
+            self._sessions = [old.opened(level, self.names), new.session(level, self.names)]
 
     def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
         """Compare the tensors of both models. Raises RuntimeRefusalError.

@@ -55,7 +55,8 @@ class OnnxModel:
 
     def session(self, level: RunLevel, inner: Sequence[str] = ()) -> RuntimeSession:
         """The model ready to run. Raises RuntimeRefusalError."""
-        return RuntimeSession(with_outputs(self.proto, list(inner)) if inner else self.data, Optimization(level.value))
+        data = with_outputs(self.proto, inner, self.data) if inner else self.data
+        return RuntimeSession(data, Optimization(level.value))
 
     def made(self) -> list[str]:
         """Tensors that nodes of the main graph make."""
@@ -67,7 +68,7 @@ class OnnxModel:
 
     def fault(self, new: OnnxModel) -> str:
         """What onnx.checker, shape inference and a look at the interface say against another model."""
-        return static_reason(self.data, new.data)
+        return static_reason(self.data, new.data, lambda: (self.proto, new.proto))
 
     def unreached(
         self, new: OnnxModel, known: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]

@@ -53,6 +53,7 @@ class RuntimeSession:
         options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level.value.split()[0])
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.use_deterministic_compute = True
+        options.enable_mem_pattern = False  # its second run would set up memory anew; most sessions run three times
         options.log_severity_level = 4
         lossy = [] if level is Optimization.SHIPPED else LOSSY
         for key, value in {} if level is Optimization.SHIPPED else EXACT.items():

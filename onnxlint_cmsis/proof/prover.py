@@ -97,7 +97,7 @@ class Prover:
         if isinstance(runner, str):
             return ""
         try:
-            inside = InnerTensors(self._model, changed, same, spot.level).compared(spot.feeds, spot.steps)
+            inside = InnerTensors(runner, changed, same, spot.level).compared(spot.feeds, spot.steps)
             return inside.differs or runner.differing_output(changed, spot.level, spot.feeds)
         except RuntimeRefusalError:
             return ""
@@ -124,7 +124,7 @@ class Prover:
         level, steps = self._model.inner_level()
         spot = Spot(level, tuple(map(runner.feed, INNER)), steps)
         try:
-            found = InnerTensors(self._model, new, same, level).compared(spot.feeds, spot.steps)
+            found = InnerTensors(runner, new, same, level).compared(spot.feeds, spot.steps)
         except RuntimeRefusalError as error:
             return ProofOutcome(proof._replace(equal=False, reason=self._refused(level, error)))
         reason = f"{found.reason} ({level.value})" if found.reason else ""

@@ -38,21 +38,27 @@ class Runner:
     Raises UnfedError for inputs that cannot be made, RuntimeRefusalError for a model that runs with none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         model: ProvenModel,
         seed: int,
         shapes: InputShapes,
         level: RunLevel | None = None,
         inner: Sequence[str] = (),
+        *,
+        tried: Sequence[int] = range(PROBE),
     ) -> None:
-        """`level` is the model's first unless another is given; `inner` are tensors that are asked for as well."""
+        """`level` is the model's first unless another is given; `inner` are tensors that are asked for as well.
+
+        `tried` are the numbers of the inputs with which a setting has to run.
+        """
         self.model, self.level = model, level or model.levels()[0]
-        self._seed = seed
+        self._seed, self._tried = seed, tried
         self._inputs: list[Input] = model.inputs(shapes)
         self._sessions = {self.level: model.session(self.level, inner)}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._room = KEPT_BYTES
+        self._opened: tuple[tuple[RunLevel, Sequence[str]], Session] | None = None
         self._settings = self._that_run()
 
     def session(self, level: RunLevel) -> Session:
@@ -60,6 +66,12 @@ class Runner:
         if level not in self._sessions:
             self._sessions[level] = self.model.session(level)
         return self._sessions[level]
+
+    def opened(self, level: RunLevel, inner: Sequence[str]) -> Session:
+        """The model with tensors inside that can be asked for; the last one is kept. Raises RuntimeRefusalError."""
+        if self._opened is None or self._opened[0] != (level, inner):
+            self._opened = (level, inner), self.model.session(level, inner)
+        return self._opened[1]
 
     def feed(self, number: int, setting: Setting | None = None) -> Feed:
         """The `number`-th input, with the first setting unless another is given."""
@@ -135,7 +147,7 @@ class Runner:
             if found and setting.wide != found[0].wide:
                 continue
             try:
-                for number in range(PROBE):
+                for number in self._tried:
                     self._outputs(self.level, number, setting)
             except RuntimeRefusalError as error:
                 refusals.append(error)

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from google.protobuf.message import Message
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
 
-def static_reason(old: bytes, new: bytes) -> str:
-    """Why the new model may not replace the old one; empty where it may."""
-    from onnx import ModelProto
-
+def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str:
+    """Why the new model may not replace the old one; empty where it may. `parsed` gives both as protobufs."""
     rejected = checker_problem(new)
     if rejected is not None and checker_problem(old) is None:
         return rejected.message
     inferred = _inferred(old), _inferred(new)
     if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
         return f"shape inference: {inferred[1]}"
-    models = ModelProto.FromString(old), ModelProto.FromString(new)
-    if _frame(models[0]) != _frame(models[1]):
+    frames = [_frame(model) for model in parsed()]
+    if frames[0] != frames[1]:
         return "inputs, outputs, operator sets or other properties of the model differ"
     if not any(isinstance(one, str) for one in inferred) and inferred[0] != inferred[1]:
         return "shape inference finds other outputs"
@@ -41,23 +42,26 @@ def _inferred(model: bytes) -> list[bytes] | str:
 
 def _frame(model: ModelProto) -> bytes:
     """The model without its nodes and constants."""
-    frame = type(model)()
-    frame.CopyFrom(model)
-    graph = frame.graph
-    kept = [_copy(value) for value in _interface(model.graph)]
-    for field in ("node", "initializer", "sparse_initializer", "value_info", "input"):
-        graph.ClearField(field)
-    graph.input.extend(kept)
-    framed: bytes = frame.SerializeToString(deterministic=True)
-    return framed
+    frame, graph = type(model)(), type(model.graph)()
+    _take(frame, model, without=("graph",))
+    _take(graph, model.graph, without=("node", "initializer", "sparse_initializer", "value_info", "input"))
+    graph.input.extend(_interface(model.graph))
+    return b"".join(one.SerializeToString(deterministic=True) for one in (frame, graph))
+
+
+def _take(new: Message, old: Message, without: Collection[str]) -> None:
+    """Copy all fields of a message but some, whose bytes may be many."""
+    for field, value in old.ListFields():
+        if field.name in without:
+            continue
+        if hasattr(value, "extend"):
+            getattr(new, field.name).extend(value)
+        elif hasattr(value, "CopyFrom"):
+            getattr(new, field.name).CopyFrom(value)
+        else:
+            setattr(new, field.name, value)
 
 
 def _interface(graph: GraphProto) -> list[ValueInfoProto]:
     constants = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in constants]
-
-
-def _copy(value: ValueInfoProto) -> ValueInfoProto:
-    copied = type(value)()
-    copied.CopyFrom(value)
-    return copied

@@ -46,7 +46,7 @@ class TfliteProvenModel:
     @cached_property
     def process(self) -> LiteRtProcess:
         """The model, loaded. Raises RuntimeRefusalError."""
-        return LiteRtProcess(runnable(self.model), REPEATS if self.graph.variables else 1)
+        return self._started()
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -55,7 +55,9 @@ class TfliteProvenModel:
 
     def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
         """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""
-        return [self._input(index) for index in self.model.subgraphs[0].inputs]
+        found = [self._input(index) for index in self.model.subgraphs[0].inputs]
+        self._check_memory()
+        return found
 
     def levels(self) -> list[RunLevel]:
         """The reference kernels alone: they are what the file means."""
@@ -93,6 +95,17 @@ class TfliteProvenModel:
     ) -> tuple[IfBranch, ...]:
         """Those that are known, as changes in other subgraphs are not proven."""
         return tuple(known)
+
+    def _check_memory(self) -> None:
+        """Raise RuntimeRefusalError where a run overwrites memory, which shows when its process ends."""
+        process = self._started()
+        indices = self.model.subgraphs[0].inputs
+        shapes = {index: process.tensors[index] for index in indices}
+        process.run({index: np.zeros(one.shape, one.dtype) for index, one in shapes.items()}, ())
+        process.close()
+
+    def _started(self) -> LiteRtProcess:
+        return LiteRtProcess(runnable(self.model), REPEATS if self.graph.variables else 1)
 
     def _input(self, index: int) -> Input:
         tensor, loaded = self.model.subgraphs[0].tensors[index], self.process.tensors[index]

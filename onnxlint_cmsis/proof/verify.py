@@ -72,7 +72,7 @@ def values_inside(
     if not chosen:
         return {}
     try:
-        runner = Runner(model, seed, input_shapes or {}, model.plain_level, chosen)
+        runner = Runner(model, seed, input_shapes or {}, model.plain_level, chosen, tried=(RANDOM,))
         values = runner.session(model.plain_level).run(runner.feed(RANDOM), chosen)
     except (UnfedError, RuntimeRefusalError):
         return {}

@@ -136,7 +136,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             node_location(graph.path, nodes[0]),
             _labels(nodes),
             level=_level(row, nodes, work),
-            source=row.source,
+            source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
         )
         for (op, row, reason), nodes in groups.items()
@@ -148,7 +148,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
     """What the runtime does, or may do."""
     surely, maybe, then = PHRASES[row.verdict]
-    return f"{surely if row.sure else maybe} {then}".strip().format(title=runtime.title)
+    return f"{surely if row.sure and runtime.ran else maybe} {then}".strip().format(title=runtime.title)
 
 
 def _labels(nodes: list[Node]) -> tuple[str, ...]:

@@ -28,6 +28,10 @@ class Runtime(NamedTuple):
     """Release whose rows answer for that library; empty for none."""
     older: tuple[tuple[str, str], ...] = ()
     """Entry points whose kernels are those of an older release in that library, with that release."""
+    ran: bool = True
+    """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
+    reads_tflite: bool = True
+    """Whether what it makes of a `.tflite` file was reviewed."""
     brings: bool = True
     """False where the user names another CMSIS-NN release than the one it brings."""
 
@@ -60,9 +64,17 @@ EXECUTORCH = Runtime(
     cmsis_nn="dbf45dbf",
     release="main",
     older=_TRANSPOSE_CONV_BEHIND,
+    ran=False,
 )
 TVM = Runtime(
-    "tvm", "TVM", "513c2be0", "2024-10-12", until="2024-12-10", cmsis_nn="CMSIS_5 5.9.0", release="cmsis5-5.9.0"
+    "tvm",
+    "TVM",
+    "513c2be0",
+    "2024-10-12",
+    until="2024-12-10",
+    cmsis_nn="CMSIS_5 5.9.0",
+    release="cmsis5-5.9.0",
+    ran=False,
 )
 """The parent of f717c565, which removed the CMSIS-NN partitioner; TVM 0.18.0 is the last release that has it."""
 REVIEWED = {"executorch": EXECUTORCH, "tvm": TVM}
@@ -92,9 +104,20 @@ def runtime_of(text: str) -> Runtime:
 
 
 def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
-    """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`."""
+    """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`.
+
+    Raises:
+        ValueError: nobody has reviewed how the revision lays out a `.tflite` file in memory.
+
+    """
     if tflite:
-        return runtime if runtime.name == TFLM else _tflm("")
+        chosen = runtime if runtime.name == TFLM else _tflm("")
+        if not chosen.reads_tflite:
+            raise ValueError(
+                f"{chosen.label} judges no .tflite file: how {chosen.title} lays one out has been reviewed for "
+                "revisions since 2026-05-21"
+            )
+        return chosen
     return DIRECT if runtime.name == AUTO else runtime
 
 
@@ -107,7 +130,8 @@ def runtime_notes(runtime: Runtime, *, converted: bool = False) -> tuple[str, ..
         return ()
     library = f"the CMSIS-NN {runtime.cmsis_nn} that it brings" if runtime.brings else "the CMSIS-NN release asked for"
     between = " What the converter writes decides: lint the .tflite file to be certain." if converted else ""
-    return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{between}",)
+    how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
+    return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}",)
 
 
 def _tflm(version: str) -> Runtime:
@@ -122,6 +146,7 @@ def _tflm(version: str) -> Runtime:
         cmsis_nn=found.cmsis_nn[:8],
         release=found.release,
         older=found.older,
+        reads_tflite=bool(found.layout),
     )
 
 

@@ -22,9 +22,16 @@ DENSE = ("FULLY_CONNECTED",)
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 PAIRS = ("ADD", "MUL")
 EXTREMES = ("MAXIMUM", "MINIMUM")
-ZERO_POINT_S16 = (*CONVOLUTIONS, *DENSE, *PAIRS, "BATCH_MATMUL", "CONCATENATION", "SOFTMAX")
-KERNELS = (*ZERO_POINT_S16, *POOLS, *EXTREMES, "TRANSPOSE_CONV", "PAD", "TRANSPOSE")
+ZERO_POINT_S16 = (*CONVOLUTIONS, *DENSE, *PAIRS, "BATCH_MATMUL", "SOFTMAX")
+MOVES = ("PAD", "TRANSPOSE")
+KERNELS = (*ZERO_POINT_S16, *POOLS, *EXTREMES, *MOVES, "CONCATENATION", "TRANSPOSE_CONV")
 """Operators with a kernel of CMSIS-NN."""
+PER_CHANNEL_DENSE = "2024-09-27"
+"""Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
+PRODUCTS_SINCE, EXTREMES_SINCE, MOVES_SINCE = "2024-09-09", "2025-02-05", "2025-03-20"
+"""Days from which products of activations, extremes, pads and transpositions have kernels of CMSIS-NN."""
+POOL_CHECKS, CONCAT_CHECKS = "2025-04-04", "2024-12-16"
+"""Days from which pools and concatenations check scales."""
 FREE = ("CAST",)
 """Operators of which nothing is said."""
 
@@ -36,9 +43,13 @@ def _deep_dense(facts: LayerFacts) -> bool:
     return facts.type == "s8" and facts.output_rank in (3, 4) and facts.depth % 4 == 0 < facts.depth and not per_channel
 
 
-def _per_channel_dense(facts: LayerFacts) -> bool:
+def _per_channel(facts: LayerFacts) -> bool:
     scales = facts.record.weights.scales if facts.record.weights else None
-    return facts.type in ("s16", "s4") and scales is not None and len(scales) > 1
+    return scales is not None and len(scales) > 1
+
+
+def _per_channel_dense(facts: LayerFacts) -> bool:
+    return facts.type in ("s16", "s4") and _per_channel(facts)
 
 
 def _registered(facts: LayerFacts) -> bool:
@@ -80,19 +91,44 @@ ROWS = (
         causes=(Cause.ZERO_POINT_S16,),
     ),
     ConditionRow(
+        "runtime-stops", REFUSED, ("CONCATENATION",), always,
+        "int16 activations have a zero-point other than 0", f"{K}concatenation.cc:186", since=CONCAT_CHECKS,
+        causes=(Cause.ZERO_POINT_S16,),
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", WRONG, DENSE, _per_channel,
+        "its weights have a scale for each output, and the kernel of this revision takes one",
+        f"{K}fully_connected_common.cc", until="2024-05-29", sure=False,
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", REFUSED, DENSE, _per_channel,
+        "its weights have a scale for each output, which Prepare of this revision checks for",
+        f"{K}fully_connected_common.cc:58-74", since="2024-05-29", until=PER_CHANNEL_DENSE, sure=False,
+    ),
+    ConditionRow(
         "runtime-per-channel-dense", REFUSED, DENSE, _per_channel_dense,
         "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
         f"{C}fully_connected.cc:116-119", causes=(Cause.WEIGHT_SCALES,),
     ),
     ConditionRow(
         "runtime-stops", REFUSED, POOLS, always,
-        "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76",
+        "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76", since=POOL_CHECKS,
         causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, POOLS, always,
+        "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
+        f"{C}pooling.cc", until=POOL_CHECKS, sure=False, causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
         "runtime-stops", REFUSED, ("CONCATENATION",),
         lambda facts: facts.type == "s8",
         "an input has another scale or zero-point than the output", f"{K}concatenation.cc:180-186",
+        since=CONCAT_CHECKS, causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, ("CONCATENATION",), always,
+        "the kernel copies stored values, and scales or zero-points differ", f"{K}concatenation.cc", sure=False,
         causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
@@ -112,11 +148,48 @@ ROWS = (
     ConditionRow(
         "runtime-rank", WRONG, ("TRANSPOSE",), lambda facts: facts.rank == 5 and facts.type == "s8",
         "the kernel takes four dimensions at most, the error is dropped and the output is never written",
-        f"{C}transpose.cc:30, 82-84",
+        f"{C}transpose.cc:30, 82-84", since=MOVES_SINCE,
     ),
     ConditionRow(
         "runtime-rank", WRONG, ("PAD",), lambda facts: facts.rank == 5 and facts.first > 1 and facts.type == "s8",
         "the kernel pads the last four dimensions alone, and writes the first of several blocks", f"{C}pad.cc:54-66",
+        since=MOVES_SINCE,
+    ),
+    ConditionRow(
+        "runtime-rank", WRONG, ("PAD",), lambda facts: 0 < facts.rank < 4 and facts.type == "s8",
+        "the kernel of this revision reads four sizes whatever the rank", f"{C}pad.cc", since=MOVES_SINCE,
+        until="2026-05-27", sure=False,
+    ),
+    ConditionRow(
+        "runtime-rank", WRONG, EXTREMES, lambda facts: facts.rank == 1 and facts.type == "s8",
+        "the kernel of this revision takes a tensor of one dimension for one value", f"{C}maximum_minimum.cc",
+        since=EXTREMES_SINCE, until="2026-05-27", sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, EXTREMES, lambda facts: facts.type == "s16",
+        "{op} of this revision takes no int16", f"{K}maximum_minimum.cc", until="2024-09-09", sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", REFUSED, ("TRANSPOSE",), lambda facts: facts.type == "s16",
+        "{op} of this revision takes no int16", f"{K}transpose.cc", until="2025-03-17", sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, EXTREMES, always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=EXTREMES_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, MOVES, always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=MOVES_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", REFERENCE, ("BATCH_MATMUL",), always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=PRODUCTS_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, ("BATCH_MATMUL",), always,
+        "the kernel of this revision exchanges rows and columns of the first operand's shape",
+        f"{C}batch_matmul.cc:124",
+        since=PRODUCTS_SINCE, until="2024-11-06", sure=False,
     ),
     ConditionRow(
         "runtime-reference", REFERENCE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES),
@@ -145,7 +218,7 @@ ROWS = (
         "runtime-stops", HALTS, DENSE, _deep_dense,
         "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
         "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
-        f"{C}fully_connected.cc:128-147, 309", level=Level.WARNING, sure=False,
+        f"{C}fully_connected.cc:128-147, 309", since=PER_CHANNEL_DENSE, level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-stops", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.call is not None and not facts.call.bias,
@@ -162,6 +235,10 @@ ROWS = (
         "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
         "give its input and output one scale",
         f"{K}reduce.cc", sure=False,
+    ),
+    ConditionRow(
+        "runtime-operator", REFUSED, ("REDUCE_MIN",), always, "it has no operator {op} in this revision",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h", until="2025-08-05", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
         "runtime-operator", REFUSED, (), _missing,

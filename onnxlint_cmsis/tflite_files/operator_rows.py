@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.report_json import operator_json
-from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_lowering import nodes_of
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+    from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
     from onnxlint_cmsis.types import Target
 
-COLUMNS = ("index", "op", "output", "target", "verdict", "functions", "kernel", "scratch", "reason")
+COLUMNS = (
+    "index", "op", "output", "target", "verdict", "functions", "kernel", "macs", "instructions", "scratch", "reason",
+)  # fmt: skip
 """Columns of the text table."""
 
 
-def operator_rows(path: str, settings: Settings, data: bytes | None = None) -> list[dict[str, object]]:
-    """One row per operator and target, in file order, for a build with checks. Raises ModelError."""
-    model = read_tflite(path, data)
-    found = []
-    for target in settings.targets:
-        rows = interpret(model, build_for(settings.runtime, target, settings.cmsis_nn_build)).operators
-        found += [_row(model, row, target) for row in rows]
-    return sorted(found, key=lambda row: (row["subgraph"], row["index"]))
+class OperatorRow(NamedTuple):
+    """One operator on one target."""
+
+    row: dict[str, object]
+    """What the runtime makes of it."""
+    node: Node | None
+    """Its node; None in subgraphs that the main one never runs."""
+    target: Target
+    """The target."""
 
 
-def _row(model: TfliteModel, row: TflmOperator, target: Target) -> dict[str, object]:
-    subgraph = model.subgraphs[row.subgraph]
+def operator_rows(model: TfliteAnalysis) -> Iterator[OperatorRow]:
+    """One row per operator and target, in file order, for a build with checks."""
+    nodes = nodes_of(model.file, model.graph)
+    reports = [model.report(target).operators for target in model.settings.targets]
+    for place, node in enumerate(nodes):
+        for target, rows in zip(model.settings.targets, reports, strict=True):
+            yield OperatorRow(_row(model, rows[place], target), node, target)
+
+
+def _row(model: TfliteAnalysis, row: TflmOperator, target: Target) -> dict[str, object]:
+    subgraph = model.file.subgraphs[row.subgraph]
     outputs = subgraph.operators[row.index].outputs
     name = subgraph.tensors[outputs[0]].name if outputs else ""
     kernel = row.chain[-1] if row.chain else ""

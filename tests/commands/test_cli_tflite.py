@@ -69,7 +69,7 @@ def test_each_format_has_its_runtime(run, tmp_path):
 @pytest.mark.parametrize(
     ("runtime", "says"),
     [
-        ("tflm@2025-03", "'2025-03' has not been reviewed; reviewed: "),
+        ("tflm@2024-03", "'2024-03' has not been reviewed; reviewed: "),
         ("tflm@", "a commit or date has to follow the @"),
         ("direct@1", "direct has no revisions"),
         ("executorch@2025-01", "ExecuTorch '2025-01' has not been reviewed; reviewed: cff6f4dd (since 2026-08-22)"),
@@ -83,7 +83,9 @@ def test_a_runtime_that_nobody_has_reviewed_is_refused(run, runtime, says):
     assert says in err
 
 
-@pytest.mark.parametrize("revision", ["tflm@2026-06-01", "tflm@7ca66d18", "tflm@2026-05", "tvm@2024-11", "executorch"])
+@pytest.mark.parametrize(
+    "revision", ["tflm@2026-06-01", "tflm@7ca66d18", "tflm@2026-05", "tflm@2025-03", "tvm@2024-11", "executorch"]
+)
 def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     (tmp_path / "a.onnx").write_bytes(one_node("MaxPool", [1, 8, 9, 9], {}, kernel_shape=[2, 2]).SerializeToString())
     code, out, err = run("--runtime", revision, "a.onnx")
@@ -91,14 +93,11 @@ def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     assert "Judged for " in out
 
 
-@pytest.mark.parametrize(("option", "code"), [("--fix", 2), ("--fix-only", 2), ("--diff", 0)])
-def test_fixes_are_not_made_and_nothing_changes(run, tmp_path, option, code):
-    data = broadcast()
-    (tmp_path / "a.tflite").write_bytes(data)
-    done, out, _ = run(option, "a.tflite")
-    assert done == code
-    assert "not yet: fixes are made on ONNX models" in out
-    assert (tmp_path / "a.tflite").read_bytes() == data
+def test_a_tflite_file_is_refused_where_nobody_has_reviewed_how_it_is_laid_out(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    code, _, err = run("--runtime", "tflm@2025-03", "a.tflite")
+    assert code == 2
+    assert "--runtime: tflm@bf42f039 judges no .tflite file" in err
 
 
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])

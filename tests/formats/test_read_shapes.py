@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from onnxlint_cmsis.formats.onnx_graph.load import ModelError
@@ -319,3 +322,26 @@ def test_layer_normalization_over_several_axes():
     ones = tensor("one", np.ones((4, 8, 8), np.float32))
     graph = run([helper.make_node("LayerNormalization", ["x", "one"], ["y"], axis=1)], [X], [ones])
     assert graph.shape("y") == (1, 4, 8, 8)
+
+
+@given(
+    op_type=st.sampled_from(["MaxPool", "AveragePool"]),
+    opset=st.sampled_from([11, 13, 19, 21, 22]),
+    windows=st.lists(
+        st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=2
+    ),
+    size=st.integers(5, 19),
+)
+@settings(max_examples=60, deadline=None)
+def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windows, size):
+    kernel, strides, before, after = (list(each) for each in zip(*windows, strict=True))
+    assume(all(max(b, a) < k for k, _, b, a in windows))
+    pool = helper.make_node(
+        op_type, ["x"], ["p"], kernel_shape=kernel, strides=strides, pads=before + after, ceil_mode=1
+    )
+    shape = [1, 2] + [size] * len(windows)
+    proto = model([pool, helper.make_node("Relu", ["p"], ["y"])], [value("x", shape)], [value("y", None)], opset=opset)
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    (made,) = session.run(None, {"x": np.zeros(shape, np.float32)})
+    graph = read(proto)
+    assert graph.shape("p") == graph.shape("y") == made.shape

@@ -17,6 +17,7 @@ from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from onnxlint_cmsis.types import Finding, Level
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
@@ -58,6 +59,15 @@ def deep_pad(shape: tuple[int, ...]) -> Model:
         return made.layer("Pad", made.constant("pads", np.array([*amounts[:-1], 1, *amounts]))).rounded(0.1).model()
 
     return build
+
+
+def alike(shape: tuple[int, ...], kind: type[np.generic] = np.int8) -> Model:
+    """The larger of two tensors of one scale."""
+    return lambda: Qdq(shape, kind).layer("Max", "x_real").rounded(0.1).model()
+
+
+def int16_concat(zero: int = 0, scale: float = 0.1) -> Model:
+    return lambda: Qdq(IMAGE, np.int16, zero).layer("Concat", "x_real", axis=1).rounded(scale).model()
 
 
 def pool(**more: object) -> Model:
@@ -128,6 +138,21 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "an int16 transpose", moved("Transpose", IMAGE, np.int16, perm=[0, 2, 3, 1]), "reference", REFERENCE),
     ("tflm@2026-05-21", "a pool of a batch", pool(), "batch", WRONG),
     ("tflm@2026-05-21", "a depthwise layer of a batch", depthwise(2), "batch", HALTS),
+    ("tflm", "a concat of int16 with a zero-point", int16_concat(zero=3), "stops", REFUSED),
+    ("tflm@2024-12-01", "a concat of unequal scales", case("concat of unequal scales"), "wrong", WRONG),
+    ("tflm", "an int16 concat of unequal scales", int16_concat(scale=0.3), "wrong", WRONG),
+    ("tflm@2025-03", "a max pool of unequal scales", case("max pool of unequal scales"), "wrong", WRONG),
+    ("tflm@2024-05-07", "dense per channel", case("dense weights of several scales"), "per-channel-dense", WRONG),
+    ("tflm@2024-06", "dense per channel", case("dense weights of several scales"), "per-channel-dense", REFUSED),
+    ("tflm@2026-05-21", "a pad of two dimensions", deep_pad((2, 3)), "rank", WRONG),
+    ("tflm@2026-05-21", "a maximum of one dimension", alike((6,)), "rank", WRONG),
+    ("tflm@2024-06", "an int16 maximum", alike(IMAGE, np.int16), "stops", REFUSED),
+    ("tflm@2025-02", "an int16 transpose", moved("Transpose", IMAGE, np.int16, perm=[0, 2, 3, 1]), "stops", REFUSED),
+    ("tflm@2024-12", "a maximum", alike(IMAGE), "reference", REFERENCE),
+    ("tflm@2025-02", "a transpose", moved("Transpose", IMAGE, perm=[0, 2, 3, 1]), "reference", REFERENCE),
+    ("tflm@2024-06", "a product of activations", activations((1, 3, 3)), "reference", REFERENCE),
+    ("tflm@2024-10", "a product of activations", activations((1, 3, 3)), "wrong", WRONG),
+    ("tflm@2025-07", "a minimum over axes", moved("ReduceMin", IMAGE, axes=[2, 3]), "operator", REFUSED),
     ("tflm", "a sum of unequal shapes", case("constant per channel behind a scale"), "broadcast", REFERENCE),
     ("tflm", "a dense layer of five dimensions", deep_product(5), "stops", HALTS),
     ("tflm", "a dense layer of three dimensions", deep_product(3), "stops", HALTS),
@@ -191,6 +216,8 @@ def test_every_row_is_met_by_a_model():
         ("tflm", case("softmax as the function has it")),
         ("tflm", pool()),
         ("tflm@2026-06-01", pool()),
+        ("tflm@2025-03", case("plain convolution")),
+        ("tflm@2025-03", case("dense")),
         ("executorch", case("dense")),
         ("executorch", case("constant per channel behind a scale")),
         ("tvm", case("plain convolution")),
@@ -290,3 +317,37 @@ def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, 
 def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
     found = told(CASES["average pool of unequal scales"]().model(), "tflm")
     assert [each.code for each in found] == ["CNN405"]
+
+
+@pytest.mark.parametrize("runtime", ["executorch", "tvm"])
+def test_what_was_read_and_not_run_is_said_with_may(runtime):
+    """No kernel of these runtimes was run."""
+    models = [model() for name, _, model, kind, _ in FOUND if name == runtime and kind]
+    remarks = [remark for model in models for remark in analysed(model, runtime_of(runtime)).remarks]
+    verdicts = [each for each in remarks if each.verdict is not CMSIS_NN]
+    assert verdicts
+    assert all(" may " in each.message and each.source.endswith("not run") for each in verdicts)
+    consequences = [one for model in models for one in analysed(model, runtime_of(runtime)).consequences.values()]
+    assert all(" may " in one.text for one in consequences)
+
+
+@pytest.mark.parametrize(
+    ("version", "entry", "release"),
+    [
+        ("2024-08", "fully_connected_s8", "6.0.0"),
+        ("2024-10", "fully_connected_s8", "7.0.0"),
+        ("2024-10", "convolve_s8", "6.0.0"),
+        ("2024-10", "convolve_s4", "7.0.0"),
+        ("2025-03", "convolve_s8", "7.0.0"),
+        ("2026-05", "transpose_conv_s8", "7.0.0"),
+        ("2026-05", "convolve_s8", "main"),
+    ],
+)
+def test_each_revision_has_the_kernels_of_the_library_that_it_brings(version, entry, release):
+    runtime = runtime_of(f"tflm@{version}")
+    assert runtime.library(entry, parse_target("cortex-m4", runtime.release)).release == release
+
+
+@pytest.mark.parametrize("day", [day for row in CONDITIONS["tflm"] for day in (row.since, row.until) if day])
+def test_a_revision_begins_wherever_a_condition_does(day):
+    assert day in [revision.since for revision in REVISIONS]

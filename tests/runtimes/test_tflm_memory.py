@@ -104,7 +104,7 @@ def test_a_variable_takes_the_tail_and_not_the_head():
 
 
 def test_every_revision_has_its_bytes():
-    assert {revision.layout for revision in REVISIONS} <= set(ARENA) == set(OPERATORS)
+    assert {revision.layout for revision in REVISIONS if revision.layout} <= set(ARENA) == set(OPERATORS)
 
 
 def test_every_operator_of_the_runtime_is_measured_or_said_not_to_be():
@@ -118,7 +118,15 @@ def test_the_newest_revision_goes_by_commit_or_date(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "since"), [("2026-05", "2026-05-27"), ("2026-05-26", "2026-05-21"), ("7ca66d18", "2026-06-01")]
+    ("text", "since"),
+    [
+        ("2026-05", "2026-05-27"),
+        ("2026-05-26", "2026-05-21"),
+        ("7ca66d18", "2026-06-01"),
+        ("2025-03", "2025-03-20"),
+        ("2026-05-20", "2025-08-05"),
+        ("2024-05-07", "2024-05-07"),
+    ],
 )
 def test_an_older_revision_goes_by_commit_or_date(text, since):
     assert reviewed_revision(text).since == since
@@ -129,7 +137,7 @@ def test_revisions_stand_in_order():
     assert days == sorted(set(days))
 
 
-@pytest.mark.parametrize("text", ["2025-03", "2026-05-20", "deadbeef"])
+@pytest.mark.parametrize("text", ["2024-03", "2024-05-06", "deadbeef"])
 def test_a_revision_that_nobody_reviewed_is_refused(text):
-    with pytest.raises(ValueError, match=r"has not been reviewed; reviewed: d0890bb4 \(since 2026-05-21\)"):
+    with pytest.raises(ValueError, match=r"has not been reviewed; reviewed: be11bd79 \(since 2024-05-07\)"):
         reviewed_revision(text)

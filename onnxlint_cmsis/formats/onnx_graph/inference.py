@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.onnx_graph.ceil_pools import settle_ceil_pools
 from onnxlint_cmsis.formats.onnx_graph.contrib_equivalents import Rank, standardise
 from onnxlint_cmsis.formats.onnx_graph.folding import fold_shapes
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
@@ -43,7 +44,8 @@ def infer(model: ModelProto) -> list[Table]:
     if tables is None:
         return stated
     for _ in range(min(MAX_ROUNDS, 8 + MAX_VISITS // (1 + sum(len(graph.node) for graph in graphs)))):
-        if _complete(copy, tables) or not _improve(copy, tables, stated):
+        settled = settle_ceil_pools(copy, tables)
+        if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
         tables = _run(copy, len(graphs)) or tables
     return [_merge_tables(t, s) for t, s in zip(tables, stated, strict=True)]

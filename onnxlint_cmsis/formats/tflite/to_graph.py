@@ -86,7 +86,7 @@ class _Builder:
             shape = tuple(None if size < 0 else size for size in tensor.shape)
             self.tensors[key] = Tensor(key, elem_type(tensor), shape)
             if tensor.quantization:
-                self.quantization[key] = tensor.quantization
+                self.quantization[key] = _along_its_axes(tensor.quantization, len(shape))
             if self.model.is_constant(tensor):
                 self.constants[key] = constant(self.model, tensor, key)
             if tensor.is_variable:
@@ -147,6 +147,11 @@ def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
         seen |= {name, key}
         keys.append(f"{path}/{key}" if path else key)
     return tuple(keys)
+
+
+def _along_its_axes(stored: StoredQuantization, rank: int) -> StoredQuantization:
+    """Scales of a vector lie along it, whatever axis the file gives: converters write that of the weights there."""
+    return stored._replace(axis=0) if rank == 1 else stored
 
 
 def _attribute(value: Value) -> Attribute:

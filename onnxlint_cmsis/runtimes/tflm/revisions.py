@@ -31,7 +31,7 @@ class TflmRevision(NamedTuple):
     cmsis_nn: str
     """Commit of ARM-software/CMSIS-NN that its build downloads (tools/make/ext_libs/cmsis_nn_download.sh)."""
     layout: str
-    """Revision whose structures it has."""
+    """Revision whose structures it has; empty where nobody has reviewed them, so that `.tflite` files are refused."""
     release: str = "main"
     """CMSIS-NN release whose rows answer for that commit."""
     older: tuple[tuple[str, str], ...] = (("transpose_conv_s8", "7.0.0"),)
@@ -42,8 +42,32 @@ class TflmRevision(NamedTuple):
 
 NEWEST = "90b983c2b3f1480642e040bbd2ddb37b998f3424"
 _PIN_2026_05, _PIN_2026_06 = "6d9d61d8", "4ab83cc3cc98fb85ed6dafb55e8ca02f1628dcae"
+_FROM_7 = tuple(
+    (entry, "7.0.0") for entry in ("fully_connected_s8", "batch_matmul_s8", "batch_matmul_s16", "convolve_s4")
+)
+"""Entry points that CMSIS-NN 95f293df and f2cb41ca have as 7.0.0 has them, all others as 6.0.0."""
+
+
+def _before_2026_05(
+    commit: str, since: str, cmsis_nn: str, release: str, older: tuple[tuple[str, str], ...] = ()
+) -> TflmRevision:
+    """A revision of which conditions and library were read, and structures not."""
+    return TflmRevision(commit, since, cmsis_nn, "", release, older, frozenset(TflmDefect))
+
 
 REVISIONS = (
+    _before_2026_05("be11bd79e4a8b28c9ee92c6f02ca0e85414fb768", "2024-05-07", "01dee38e", "6.0.0"),
+    _before_2026_05("19aaea85e4679a9a2f265e07ba190ac5ea4d3766", "2024-05-29", "01dee38e", "6.0.0"),
+    _before_2026_05("4ed97bfe2ae54239217e60b73b82cd86c410d53d", "2024-09-09", "f2cb41ca", "6.0.0", _FROM_7),
+    _before_2026_05("4bb78c700e5c56139f4bab700ea2f74f5455e841", "2024-09-27", "f2cb41ca", "6.0.0", _FROM_7),
+    _before_2026_05("d7c42b9964fb41870908ede2ceb4a0e9c6368b80", "2024-11-06", "f2cb41ca", "6.0.0", _FROM_7),
+    _before_2026_05("9a32964be99131002a83e494299fc44a3d39fdff", "2024-11-12", "22080c68", "7.0.0"),
+    _before_2026_05("9b79b9faf208fddb509a0efc671bf338b5675ab9", "2024-12-16", "22080c68", "7.0.0"),
+    _before_2026_05("6fc405dd653ecc756e4b8a932b097a483e4ea94f", "2025-02-05", "22080c68", "7.0.0"),
+    _before_2026_05("b15beb9d49e5830ce66666c90d353939aa8e0d4f", "2025-03-17", "22080c68", "7.0.0"),
+    _before_2026_05("bf42f03951f207c136e7220761e49bedeeb3c6b6", "2025-03-20", "e096196a", "7.0.0"),
+    _before_2026_05("74b9db940abf424a3980b8f386411e730bab2287", "2025-04-04", "e096196a", "7.0.0"),
+    _before_2026_05("ac2c34673654e75d91f109e23f06f23ea6f1208a", "2025-08-05", "e096196a", "7.0.0"),
     TflmRevision(
         "d0890bb4569472d9a5a7f8303a8e81502c243ece", "2026-05-21", _PIN_2026_05, NEWEST, defects=frozenset(TflmDefect)
     ),
@@ -59,7 +83,11 @@ REVISIONS = (
 )
 """Reviewed revisions, oldest first. The newest was run; the others were held against it line by line.
 
-Of CMSIS-NN 4ab83cc3, arm_transpose_conv_s8.c alone differs from `main`; 6d9d61d8 differs from it in the LSTM alone.
+Before 2026-05-21, what decides about layers of ONNX models was read: the conditions of the kernels, and CMSIS-NN by
+git diff of Source and Include. 01dee38e is 6.0.0 and 22080c68 is 7.0.0, to the byte; e096196a differs from 7.0.0 in a
+cast of arm_depthwise_conv_wrapper_s8.c. From 2024-09-09 to 2024-09-17 the pin was 95f293df, which differs from f2cb41ca
+in how the sums of dense kernels are added. Of CMSIS-NN 4ab83cc3, arm_transpose_conv_s8.c alone differs from `main`;
+6d9d61d8 differs from it in the LSTM alone.
 """
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")

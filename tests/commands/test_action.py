@@ -1,0 +1,102 @@
+"""The shell steps of `action.yml`, run as a workflow runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.models import text
+from support.paths import ROOT
+
+MODEL = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y)
+    <float[{c}, 4, 3, 3] v = {{1}}, float[4, {c}, 3, 3] w = {{1}}> {{
+        a = Conv<pads = [1, 1, 1, 1]>(x, v)
+        y = Conv<pads = [1, 1, 1, 1]>(a, w)
+    }}
+"""
+needs_tools = pytest.mark.skipif(not (shutil.which("git") and shutil.which("bash")), reason="git or bash is missing")
+COMMAND = shutil.which("onnxlint-cmsis", path=str(Path(sys.executable).parent))
+needs_command = pytest.mark.skipif(COMMAND is None, reason="the command onnxlint-cmsis is not installed")
+
+
+def steps() -> dict[str, dict[str, Any]]:
+    action = yaml.safe_load(Path(ROOT, "action.yml").read_text(encoding="utf-8"))
+    return {step["name"]: step for step in action["runs"]["steps"]}
+
+
+class Workflow:
+    """A repository with one commit, a changed model, and the files that a runner gives its steps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.output, self.summary = folder / "output", folder / "summary"
+        (folder / "repository").mkdir()
+        self.model = folder / "repository" / "model name.onnx"
+        self.put(4)
+        for words in (
+            ["init", "-q"],
+            ["add", "."],
+            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+        ):
+            subprocess.run(["git", *words], cwd=self.model.parent, check=True)
+        self.base = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.model.parent, text=True).strip()
+
+    def put(self, channels: int) -> None:
+        self.model.write_bytes(text(MODEL.format(c=channels)).SerializeToString())
+
+    def run(self, name: str, **given: str) -> tuple[int, dict[str, str]]:
+        """Run a step; its exit code and outputs."""
+        self.output.write_text("")
+        variables = {
+            **os.environ,
+            "COMMAND": str(COMMAND),
+            "GITHUB_OUTPUT": str(self.output),
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            **given,
+        }
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps()[name]["run"]]
+        code = subprocess.run(command, cwd=self.model.parent, env=variables, check=False).returncode
+        return code, dict(line.split("=", 1) for line in self.output.read_text().splitlines())
+
+
+@needs_tools
+@needs_command
+def test_the_steps_lint_and_compare(tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path)
+    workflow.put(8)
+    options = "--isolated --target cortex-m4"
+    sarif = tmp_path / "out.sarif"
+    code, linted = workflow.run("Lint", PATHS=".", OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
+    assert (code, linted) == (0, {"sarif": str(sarif), "code": "0"})
+    assert json.loads(sarif.read_text())["runs"][0]["tool"]["driver"]["name"] == "onnxlint-cmsis"
+    code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    assert (code, compared["code"]) == (0, "1")
+    assert f"### `{workflow.base}:model name.onnx` → `model name.onnx`" in workflow.summary.read_text()
+    assert "over the limit" in workflow.summary.read_text()
+    assert workflow.run("Result", LINT=linted["code"], COMPARE=compared["code"])[0] == 1
+    assert workflow.run("Result", LINT="0", COMPARE="0")[0] == 0
+    assert workflow.run("Result", LINT="2", COMPARE="1")[0] == 2
+
+
+@needs_tools
+@needs_command
+def test_nothing_is_compared_without_a_base(tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path)
+    code, compared = workflow.run("Compare", BASE="", OPTIONS="", LIMITS="")
+    assert (code, compared, workflow.summary.exists()) == (0, {"code": "0"}, False)
+
+
+def test_no_expression_stands_in_a_script() -> None:
+    scripts = [step["run"] for step in steps().values() if "run" in step]
+    assert len(scripts) == 4
+    assert not any("${{" in script for script in scripts)

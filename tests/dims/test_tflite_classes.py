@@ -1,0 +1,175 @@
+"""Dimension classes of `.tflite` graphs: layouts, groups, multipliers, scales, locks with their reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.dims.classes import analyse
+from onnxlint_cmsis.dims.constant_uses import Constants
+from onnxlint_cmsis.dims.fills import Fill, FillKind, fill
+from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
+from onnxlint_cmsis.operators.derived import derived_values
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.types import Freedom
+from support import paths
+from support.tflite_chains import Chain, concat, conv, depthwise, flat_dense, mean_and_dense, residual
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
+
+
+def graph_of(chain, start, end):
+    """A chain's graph."""
+    return load_tflite("a.tflite", chain.model([start], [end]))
+
+
+def chained(*steps, seed=3):
+    """The graph of some steps behind each other, and what each made."""
+    chain = Chain(seed)
+    made = [chain.activation([1, 6, 6, 4])]
+    for step in steps:
+        made.append(step(chain, made[-1]))
+    return graph_of(chain, made[0], made[-1]), [f"t{one}" for one in made]
+
+
+def test_weights_of_a_convolution_decide_its_rows_and_read_its_columns():
+    graph, made = chained(conv, conv, flat_dense)
+    dims = analyse(graph)
+    first = dims.class_of(made[1], 3)
+    assert first is not None
+    assert first is dims.class_of(graph.nodes[0].inputs[1], 0)
+    assert first is dims.class_of(graph.nodes[1].inputs[1], 3)
+    assert [each.label for each in first.deciders] == ["CONV_2D#0"]
+    assert [each.label for each in first.readers] == ["CONV_2D#1"]
+    assert first.freedom is Freedom.FREE
+    bias = dims.input_axes(0, 2)
+    assert bias is not None
+    assert bias[0].leaf == first.id
+
+
+def test_a_depthwise_layer_moves_with_the_layer_in_front():
+    chain = Chain(0)
+    chain.pick = lambda choices: choices[0]  # a multiplier of 1
+    start = chain.activation([1, 6, 6, 4])
+    end = mean_and_dense(chain, depthwise(chain, conv(chain, start)))
+    group = analyse(graph_of(chain, start, end)).class_of("t4", 3)
+    assert group is not None
+    assert group.freedom is Freedom.COUPLED
+    assert [each.op_type for each in group.deciders] == ["CONV_2D", "DEPTHWISE_CONV_2D"]
+
+
+def test_a_multiplier_is_a_class_and_an_option_names_it():
+    chain = Chain(0)
+    chain.pick = lambda choices: choices[-1]  # a multiplier of 2
+    start = chain.activation([1, 6, 6, 4])
+    end = mean_and_dense(chain, depthwise(chain, conv(chain, start)))
+    dims = analyse(graph_of(chain, start, end))
+    group = dims.multiplier_class(1)
+    assert group is not None
+    assert (group.size, group.freedom) == (2, Freedom.FREE)
+    (naming,) = [each for each in dims.size_names if each.attribute == "depth_multiplier"]
+    assert naming.parts[0].leaf == group.id
+
+
+def test_an_addition_couples_and_a_concatenation_joins():
+    graph, made = chained(conv, residual, concat, mean_and_dense)
+    dims = analyse(graph)
+    group = dims.class_of(made[1], 3)
+    assert group is dims.class_of(made[2], 3)
+    assert group is not None
+    assert group.freedom is Freedom.COUPLED
+    assert dims.axis(made[3], 3).parts == (dims.axis(made[1], 3),) * 2
+
+
+def test_a_reshape_to_a_row_keeps_the_channels_apart():
+    graph, made = chained(conv, flat_dense)
+    dims = analyse(graph)
+    group = dims.class_of(made[1], 3)
+    (row,) = [node for node in graph.nodes if node.op_type == "RESHAPE"]
+    assert group is not None
+    assert group.freedom is Freedom.FREE
+    assert group.id in dims.leaves(row.outputs[0], 1)
+    names = {(naming.position, naming.attribute) for naming in dims.size_names if naming.node == row.index}
+    assert names == {(1, ""), (-1, "new_shape")}
+
+
+def lock_of(op, shapes, options=None, axis=-1):
+    """Reasons why the last axis of one operator's first input may not change."""
+    tensors = [tensor(f"x{place}", shape) for place, shape in enumerate(shapes)]
+    graph = load_tflite("a.tflite", write(one_operator(op, tensors, options)))
+    dims = analyse(graph)
+    return [lock.reason for lock in dims.locks("x0", axis) if not lock.reason.startswith("graph ")]
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "reason"),
+    [
+        ("SOFTMAX", [[1, 8], [1, 8]], "SOFTMAX mixes this axis"),
+        ("SVDF", [[1, 8], [1, 8]], "SVDF keeps its gates and state along this axis"),
+        ("GATHER_ND", [[4, 8], [1, 8]], "axes of GATHER_ND are not followed: it takes elements from places"),
+        ("HASHTABLE_FIND", [[1, 8], [1, 8]], "operator HASHTABLE_FIND of domain tflite is not known"),
+        ("MEAN", [[1, 4, 4, 8], [2], [1, 8]], "the axes to reduce are computed at run time"),
+        ("UNPACK", [[1, 8], [8]], "UNPACK counts its outputs along this axis"),
+    ],
+)
+def test_what_locks_says_why_with_its_name(op, shapes, reason):
+    axis = 0 if op == "UNPACK" else -1
+    assert any(found.startswith(reason) for found in lock_of(op, shapes, axis=axis))
+
+
+def test_scales_that_do_not_lie_along_an_axis_lock_the_tensor():
+    chain = Chain(1)
+    start = chain.activation([1, 4, 4, 4])
+    end = flat_dense(chain, conv(chain, start))
+    weights = next(each for each in chain.tensors if each["buffer"] and len(each["shape"]) == 4)
+    weights["quantization"]["quantized_dimension"] = 1
+    dims = analyse(graph_of(chain, start, end))
+    assert any("scales that do not lie along axis 1" in lock.reason for lock in dims.locks(weights["name"], 0))
+
+
+def test_scales_of_a_vector_lie_along_it_whatever_axis_the_file_names():
+    chain = Chain(1)
+    start = chain.activation([1, 4, 4, 4])
+    end = flat_dense(chain, conv(chain, start))
+    bias = next(each for each in chain.tensors if each["type"] == "INT32" and each["quantization"])
+    bias["quantization"]["quantized_dimension"] = 3
+    graph = graph_of(chain, start, end)
+    assert graph.quantization[bias["name"]].axis == 0
+
+
+def test_a_variable_tensor_is_locked():
+    chain = Chain(1)
+    start = chain.activation([1, 4])
+    kept = chain.tensor([1, 4], scale=[0.1], zero=[0], buffer=0, is_variable=True)
+    end = chain.add("ADD", [start, kept], chain.activation([1, 4]), ("AddOptions", {}))
+    graph = graph_of(chain, start, end)
+    assert graph.variables == {f"t{kept}"}
+    assert any("keeps its values" in lock.reason for lock in analyse(graph).locks(f"t{kept}", 1))
+
+
+def test_new_elements_are_what_the_quantization_makes_of_zero():
+    chain = Chain(1)
+    start = chain.activation([1, 4, 4, 4])
+    made = conv(chain, start)
+    held = chain.constant(np.array([3] * chain.shape(made)[3], np.int8), [0.1], [-7])
+    summed = chain.add("ADD", [made, held], chain.activation(chain.shape(made)), ("AddOptions", {}))
+    graph = graph_of(chain, start, flat_dense(chain, summed))
+    constants = Constants(graph, derived_values(graph))
+    assert fill(constants, graph.nodes[1], 1) == Fill(FillKind.NUMBER, -7)
+    assert fill(constants, graph.nodes[0], 1) == Fill(FillKind.NUMBER, 0)
+    assert fill(constants, graph.nodes[0], 2) == Fill(FillKind.NUMBER, 0)
+
+
+MODEL = paths.SHARED / "models" / "tflite" / "vww_96_int8.tflite"
+
+
+@pytest.mark.skipif(not MODEL.exists(), reason="needs the third-party models in a folder `shared` beside the project")
+def test_the_visual_wake_words_reference_has_dead_channels():
+    model = TfliteAnalysis(str(MODEL), AnalysisSettings(()))
+    lanes = model.lanes().classes
+    live = [(group.size, len(lanes[group.id].live)) for group in model.dimensions.classes]
+    assert live == [
+        *((3, 3), (8, 8), (16, 16), (32, 32), (32, 32), (64, 64), (64, 60), (128, 106), (128, 57), (128, 30)),
+        *((128, 19), (128, 17), (128, 27), (256, 31), (256, 22), (2, 2)),
+    ]

@@ -1,0 +1,72 @@
+"""What lanes of random int8 `.tflite` models are said to hold, against what LiteRT's reference kernels compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from support.tflite_chains import random_chain
+
+interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
+
+
+def computed(data: bytes, feeds: int) -> list[dict[str, np.ndarray]]:
+    """All tensors of some runs on random inputs, by name."""
+    made = interpreter.Interpreter(
+        model_content=data,
+        experimental_op_resolver_type=interpreter.OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
+    )
+    made.allocate_tensors()
+    (given_input,) = made.get_input_details()
+    found, rng = [], np.random.default_rng(1)
+    for _ in range(feeds):
+        made.set_tensor(given_input["index"], rng.integers(-128, 128, given_input["shape"]).astype(np.int8))
+        made.invoke()
+        found.append({each["name"]: made.get_tensor(each["index"]) for each in made.get_tensor_details()})
+    return found
+
+
+@given(st.integers(0, 2**31), st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+def test_tensors_lie_in_their_intervals(seed: int, steps: int) -> None:
+    data = random_chain(seed, steps)
+    model = TfliteAnalysis("a.tflite", AnalysisSettings(()), data)
+    view = model.lanes().view
+    for run in computed(data, 3):
+        for node in model.graph.nodes:
+            for name in node.outputs:
+                known, held = view.known(name), run[name].astype(np.float64)
+                assert known is not None
+                low, high = np.broadcast_to(known.low, held.shape), np.broadcast_to(known.high, held.shape)
+                outside = (held < low) | (held > high)
+                assert not outside.any(), (
+                    seed,
+                    steps,
+                    node.label,
+                    held[outside][:4],
+                    low[outside][:4],
+                    high[outside][:4],
+                )
+
+
+@given(st.integers(0, 2**31), st.integers(0, 6))
+@settings(max_examples=25, deadline=None)
+def test_constant_lanes_never_change(seed: int, steps: int) -> None:
+    data = random_chain(seed, steps)
+    model = TfliteAnalysis("a.tflite", AnalysisSettings(()), data)
+    lanes, runs = model.lanes(), computed(data, 4)
+    for group in model.dimensions.classes:
+        for name, axis in group.members:
+            shape = model.graph.shape(name)
+            if name in model.graph.constants or shape is None or model.dimensions.class_of(name, axis) is not group:
+                continue
+            expected = lanes.constants_of(name, axis)
+            for run in runs:
+                lines = np.moveaxis(run[name], axis, 0).reshape(shape[axis], -1)
+                for lane in np.flatnonzero(~np.isnan(expected)):
+                    assert (lines[lane] == expected[lane]).all(), (seed, steps, name, axis, lane)

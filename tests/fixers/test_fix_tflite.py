@@ -1,0 +1,160 @@
+"""--fix and --diff on `.tflite` files: random models, the command line, and the visual wake words reference."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import stat
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.commands import lint_jobs
+from onnxlint_cmsis.commands.lint_jobs import Job
+from onnxlint_cmsis.config.resolve import make_settings, resolve_layers
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.proof import litert
+from onnxlint_cmsis.proof.litert import LiteRtProcess
+from support.fix_command import contents, run, text
+from support.paths import GOLDEN, SHARED
+from support.random_tflite import random_tflite
+from support.tflite_mutate import mutate
+from support.tflite_trees import tree
+
+VWW = SHARED / "models" / "tflite" / "vww_96_int8.tflite"
+needs_shared = pytest.mark.skipif(not VWW.exists(), reason="needs models in a folder `shared` beside the project")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_models_are_fixed_proven_and_stable(seed: int) -> None:
+    rng = random.Random(seed)
+    policy, align = rng.choice(["faster", "faster", "align"]), rng.choice([2, 4])
+    request = fix_request(make_settings(fix_policy=policy, align=align, min_gain=0, targets=["cortex-m4"]))
+    data = random_tflite(1000 + seed)
+    fixed = fix_model("m.tflite", data, request)
+    assert not fixed.result.failed, fixed.result.reason
+    assert fixed.model is not None, fixed.result.reason
+    assert fixed.result.proof is not None
+    assert (fixed.result.proof.equal, fixed.result.proof.runtime) == (True, "LiteRT")
+    assert fixed.result.proof.inner > 3
+    assert kept(fixed.model) == kept(data)
+    assert not fix_model("m.tflite", fixed.model, request).result.changed
+
+
+def kept(data: bytes) -> list[object]:
+    """What no fix changes."""
+    model, found = read_tflite("m.tflite", data), tree(data)
+    main = found["subgraphs"][0]
+    ends = [main["tensors"][index] for index in (*main["inputs"], *main["outputs"])]
+    operators = [(each["opcodeIndex"], each["outputs"]) for each in main["operators"]]
+    metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata]
+    return [ends, operators, metadata, found["signatureDefs"], found["operatorCodes"], found["description"]]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "a.tflite").write_bytes(random_tflite(0))
+    return tmp_path
+
+
+def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
+    model = folder / "a.tflite"
+    model.chmod(0o640)
+    os.link(model, folder / "other.bin")
+    shown = run(folder, "--diff", "a.tflite")
+    assert (shown.returncode, model.read_bytes()) == (1, random_tflite(0))
+    assert "a.tflite: would be fixed (policy faster)" in text(shown)
+    done = run(folder, "--fix", "a.tflite")
+    assert done.returncode == 0, text(done)
+    assert "a.tflite: fixed (policy faster)" in text(done)
+    assert "in LiteRT, before and after: every output is bit for bit" in " ".join(text(done).split())
+    assert "(hard link), which keeps the old bytes" in " ".join(text(done).split())
+    assert stat.S_IMODE(model.stat().st_mode) == 0o640
+    fixed = model.read_bytes()
+    assert len(fixed) < len(random_tflite(0))
+    assert (folder / "other.bin").read_bytes() == random_tflite(0)
+    again = run(folder, "--fix", "--exit-non-zero-on-fix", "a.tflite")
+    assert again.returncode == 0
+    assert "left as it is" in text(again)
+    assert contents(folder) == {"a.tflite": fixed, "other.bin": random_tflite(0)}
+
+
+def test_reports_tell_of_the_fix(folder):
+    done = run(folder, "--diff", "--output-format", "json", "--target", "cortex-m4", "a.tflite")
+    fix = json.loads(text(done))["files"][0]["fix"]
+    assert (fix["changed"], fix["written"], fix["proof"]["runtime"]) == (True, False, "LiteRT")
+    assert fix["bytes"]["after"] < fix["bytes"]["before"]
+    assert any(each["tensor"].endswith("/w") for each in fix["tensors"])
+    (artifact,) = json.loads(text(run(folder, "--fix", "--output-format", "sarif", "a.tflite")))["runs"][0]["artifacts"]
+    assert artifact["roles"] == ["analysisTarget", "modified"]
+    assert artifact["properties"]["fix"]["proof"]["equal"]
+
+
+@pytest.mark.parametrize(("mode", "failed"), [("fix", True), ("fix-only", True), ("diff", False)])
+def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, mode, failed):
+    monkeypatch.setattr(litert, "find_spec", lambda _name: None)
+    before, path = contents(folder), str(folder / "a.tflite")
+    fix = lint_jobs.fix_one(Job(path, resolve_layers((), tflite=True), fix=mode)).file.fix
+    assert fix is not None
+    assert (fix.changed, fix.failed) == (False, failed)
+    assert fix.reason.endswith("is not installed: pip install 'onnxlint-cmsis[tflite]'")
+    assert contents(folder) == before
+
+
+def test_damaged_files_stay_as_they_are(folder):
+    rng, original = random.Random(5), random_tflite(0)
+    for number in range(8):
+        (folder / f"m{number}.tflite").write_bytes(mutate(original, rng))
+    before = contents(folder)
+    done = run(folder, "--fix-only", "--output-format", "json", ".")
+    assert b"Traceback" not in done.stderr
+    report = json.loads(text(done))
+    after = contents(folder)
+    assert after.keys() == before.keys()
+    written = {each["path"] for each in report["files"] if each["fix"] and each["fix"]["written"]}
+    assert {name for name in after if after[name] != before[name]} == {name.removeprefix("./") for name in written}
+    for each in report["files"]:
+        if each["path"] in written:
+            assert each["fix"]["proof"]["equal"]
+
+
+@needs_shared
+def test_most_weights_of_visual_wake_words_go_and_outputs_stay(tmp_path):
+    """The MLPerf Tiny reference that people ship."""
+    shutil.copyfile(VWW, tmp_path / "vww.tflite")
+    done = run(tmp_path, "--fix-only", "--output-format", "json", "vww.tflite")
+    fix = json.loads(text(done))["files"][0]["fix"]
+    golden = GOLDEN / "vww_fix.json"
+    facts = {name: fix[name] for name in ("classes", "tensors", "macs", "bytes", "proof")}
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(json.dumps(facts, indent=1) + "\n")
+    assert facts == json.loads(golden.read_text())
+    new = (tmp_path / "vww.tflite").read_bytes()
+    assert weights(new) < 0.2 * weights(VWW.read_bytes())
+    assert kept(new) == kept(VWW.read_bytes())
+    assert differing(VWW.read_bytes(), new, 20) == 0
+
+
+def weights(data: bytes) -> int:
+    """Weights of convolutions."""
+    model = read_tflite("m.tflite", data)
+    graph = model.subgraphs[0]
+    return sum(
+        len(model.bytes_of(graph.tensors[each.inputs[1]].buffer)) for each in graph.operators if "CONV" in each.op
+    )
+
+
+def differing(old: bytes, new: bytes, inputs: int) -> int:
+    """On how many random inputs two models differ."""
+    graph = read_tflite("m.tflite", old).subgraphs[0]
+    sessions, rng = [LiteRtProcess(data) for data in (old, new)], np.random.default_rng(1)
+    found = 0
+    for _ in range(inputs):
+        values = {each: rng.integers(-128, 128, graph.tensors[each].shape).astype(np.int8) for each in graph.inputs}
+        one, other = (session.run(values, graph.outputs) for session in sessions)
+        found += any(not np.array_equal(*pair) for pair in zip(one, other, strict=True))
+    return found

@@ -1,0 +1,108 @@
+"""Calls that planning prices at other sizes against those that the runtime's interpreter finds in the resized file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.algebra.axes import resized
+from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.planning.channel_axes import site_of
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
+from onnxlint_cmsis.runtimes.tflm.tflm_lowering import nodes_of
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.types import Freedom
+from support import paths
+from support.tflite_chains import random_chain
+
+TARGET = parse_target("cortex-m55", "main")
+FOLDER = paths.SHARED / "models" / "tflite"
+MODELS = sorted(FOLDER.glob("*.tflite"))
+
+
+def with_sizes(model: TfliteAnalysis, sizes: dict[int, int]) -> TfliteModel:
+    """The file with other shapes, scales and options; constants keep their old bytes, which nobody reads here."""
+    main = model.file.subgraphs[0]
+    tensors = tuple(_tensor(model, tensor, sizes) for tensor in main.tensors)
+    operators = tuple(_operator(model, operator, sizes) for operator in main.operators)
+    subgraph = main._replace(tensors=tensors, operators=operators)
+    return model.file._replace(subgraphs=(subgraph, *model.file.subgraphs[1:]))
+
+
+def _tensor(model: TfliteAnalysis, tensor: TfliteTensor, sizes: dict[int, int]) -> TfliteTensor:
+    axes = model.dimensions.axes(tensor.name)
+    if axes is None:
+        return tensor
+    shape = tuple(resized(axis, sizes) or 0 for axis in axes)
+    stored = tensor.quantization
+    if stored is not None and len(stored.scales) > 1:
+        count = shape[stored.axis if len(shape) > 1 else 0]
+        stored = stored._replace(scales=stored.scales[:1] * count, zero_points=stored.zero_points[:1] * count)
+    return tensor._replace(shape=shape, quantization=stored)
+
+
+def _operator(model: TfliteAnalysis, operator: TfliteOperator, sizes: dict[int, int]) -> TfliteOperator:
+    (node,) = [node for node in model.graph.nodes if node.offset == operator.span.offset]
+    options = dict(operator.options)
+    for naming in model.dimensions.size_names:
+        if naming.node == node.index and naming.attribute == "depth_multiplier":
+            options[naming.attribute] = sum(resized(part, sizes) or 0 for part in naming.parts)
+    return operator._replace(options=options)
+
+
+def check(model: TfliteAnalysis, sizes: dict[int, int]) -> int:
+    """Compare all layers; how many had another size."""
+    old = model.report(TARGET, checks=False).operators
+    build = build_for(model.settings.runtime, TARGET, checks=False)
+    new = interpret(with_sizes(model, sizes), build).operators
+    rows = {node.index: pair for node, *pair in zip(nodes_of(model.file, model.graph), old, new, strict=True) if node}
+    changed = 0
+    for layer in model.lowered.layers:
+        site = site_of(layer, model.dimensions)
+        before, after = rows[layer.node.index]
+        if site is not None:
+            channels = site.channels(sizes)
+            assert channels is not None
+            assert after.call == site.call(channels), layer.node.label
+            assert after.functions == before.functions
+            changed += after.call != before.call
+        elif after.call != before.call:
+            assert not layer.channels, layer.node.label
+    return changed
+
+
+def analysed(name: str, data: bytes | None = None) -> TfliteAnalysis:
+    """An analysis for one target."""
+    return TfliteAnalysis(name, AnalysisSettings((TARGET,), runtime=runtime_of("tflm")), data)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(-2, 5))
+@settings(max_examples=60, deadline=None)
+def test_calls_of_random_models_at_other_sizes(seed: int, steps: int, more: int) -> None:
+    model = analysed("a.tflite", random_chain(seed, steps))
+    sizes = {
+        group.id: max(group.size + more, 1) for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED
+    }
+    check(model, sizes)
+
+
+@pytest.mark.skipif(not MODELS, reason="needs the third-party models in a folder `shared` beside the project")
+@pytest.mark.parametrize("more", [-1, 1, 4])
+def test_calls_of_third_party_models_at_other_sizes(more: int) -> None:
+    changed = 0
+    for path in MODELS:
+        model = analysed(str(path))
+        names = [tensor.name for tensor in model.file.subgraphs[0].tensors]
+        if len(set(names)) < len(names) or len(model.file.subgraphs) > 1:
+            continue
+        groups = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
+        changed += check(model, {group.id: max(group.size + more, 1) for group in groups})
+    assert changed > 100
+    assert Path(FOLDER / "vww_96_int8.tflite") in MODELS

@@ -1,0 +1,141 @@
+"""Plans applied to `.tflite` files: channels that do nothing go, channels of zeros come, and every tensor agrees."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from onnxlint_cmsis.dims.classes import analyse
+from onnxlint_cmsis.dims.lanes import analyse_lanes
+from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.stored_arrays import reader
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.proof.element_map import PlanStep, element_map
+from onnxlint_cmsis.proof.prover import Prover
+from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.rewrite.model_bytes import resized
+from onnxlint_cmsis.types import Freedom
+from support.random_tflite import RandomModel, random_tflite
+
+FILE = "m.tflite"
+
+
+class Case(NamedTuple):
+    """A file and a plan for it."""
+
+    data: bytes
+    graph: Graph
+    dimensions: Dimensions
+    plan: Plan
+
+    @property
+    def new(self) -> bytes:
+        return resized(self.data, self.graph, self.dimensions, self.plan)
+
+    def proof(self) -> Proof:
+        pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+        same = element_map(self.graph, [PlanStep(self.graph, self.dimensions, self.plan)])
+        return Prover(self.data, Path(FILE), {}).prove(self.new, same=same).proof
+
+
+def case(data: bytes, more: dict[int, int] | None = None) -> Case:
+    """A plan that takes out every channel that may go, and adds so many of zeros to classes."""
+    model = read_tflite(FILE, data)
+    graph = to_graph(model)
+    dimensions = analyse(graph)
+    lanes = analyse_lanes(graph, dimensions, reader(model, graph))
+    gone = {leaf: found.exact for leaf, found in lanes.classes.items() if found.exact}
+    kept: dict[int, tuple[int | None, ...]] = {}
+    for group in dimensions.classes:
+        added = (more or {}).get(group.id, 0)
+        if group.freedom is not Freedom.LOCKED and (added or group.id in gone):
+            stay = [lane for lane in range(group.size) if lane not in gone.get(group.id, ())]
+            kept[group.id] = (*stay, *[None] * added)
+    return Case(data, graph, dimensions, Plan(kept, lanes.increments(gone), lanes.read))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_models_compute_the_same_with_fewer_and_more_channels(seed: int) -> None:
+    found = case(random_tflite(seed), {leaf: random.Random((seed, leaf).__hash__()).randrange(3) for leaf in range(99)})
+    assert found.plan.kept
+    proof = found.proof()
+    assert (proof.equal, proof.runtime) == (True, "LiteRT"), proof.reason
+    assert proof.inner > 3
+
+
+def chain() -> bytes:
+    """A convolution with a channel that is always 5, read by one of 1x1 without padding."""
+    model = RandomModel(0)
+    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
+    weights = model.constant("w", [3, 1, 1, 2], "INT8", [1, 2, 0, 0, 3, 4], [0.5, 0.25, 0.125], 0)
+    bias = model.constant("b", [3], "INT32", [1, 40, 1], [0.025, 0.0125, 0.00625], 0)
+    options = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
+    first = model.operator("CONV_2D", [source, weights, bias], model.tensor("c", [1, 3, 3, 3], 0.1, 0), options)
+    after = model.constant("v", [2, 1, 1, 3], "INT8", [1, 2, 3, 4, 5, 6], [0.5, 0.25], 0)
+    added = model.constant("a", [2], "INT32", [7, 8], [0.05, 0.025], 0)
+    last = model.operator("CONV_2D", [first, after, added], model.tensor("y", [1, 3, 3, 2], 0.1, 0), options)
+    return model.finished(source, last)
+
+
+def tensors(data: bytes) -> tuple[TfliteModel, dict[str, TfliteTensor]]:
+    model = read_tflite(FILE, data)
+    return model, {tensor.name: tensor for tensor in model.subgraphs[0].tensors}
+
+
+def test_a_constant_channel_goes_into_the_next_bias() -> None:
+    found = case(chain())
+    model, named = tensors(found.new)
+    assert (named["w"].shape, named["v"].shape, named["c"].shape) == ((2, 1, 1, 2), (2, 1, 1, 2), (1, 3, 3, 2))
+    assert named["w"].quantization is not None
+    assert named["w"].quantization.scales == (0.5, 0.125)
+    assert [model.bytes_of(named[name].buffer) for name in "wv"] == [bytes([1, 2, 3, 4]), bytes([1, 3, 4, 6])]
+    assert model.bytes_of(named["a"].buffer) == (7 + 2 * 5).to_bytes(4, "little") + (8 + 5 * 5).to_bytes(4, "little")
+    assert found.proof().equal
+
+
+def dense() -> bytes:
+    """Two fully connected layers; the first makes 5 of everything in one place, the second has no bias."""
+    model = RandomModel(0)
+    source = model.tensor("x", [1, 2], 0.05, 0)
+    weights = model.constant("w", [3, 2], "INT8", [1, 2, 0, 0, 3, 4], [0.5], 0)
+    bias = model.constant("b", [3], "INT32", [1, 20, 1], [0.025], 0)
+    options = ("FullyConnectedOptions", {})
+    first = model.operator("FULLY_CONNECTED", [source, weights, bias], model.tensor("c", [1, 3], 0.1, 0), options)
+    after = model.constant("v", [2, 3], "INT8", [1, 2, 3, 4, 5, 6], [0.5], 0)
+    last = model.operator("FULLY_CONNECTED", [first, after, -1], model.tensor("y", [1, 2], 0.1, 0), options)
+    return model.finished(source, last)
+
+
+def test_a_layer_without_a_bias_gets_one_in_the_unit_of_its_sum() -> None:
+    found = case(dense())
+    model, named = tensors(found.new)
+    bias = named["v_bias"]
+    assert model.subgraphs[0].operators[1].inputs[2] == len(model.subgraphs[0].tensors) - 1
+    assert (bias.elem_type, bias.shape) == ("INT32", (2,))
+    assert bias.quantization is not None
+    assert bias.quantization.scales == pytest.approx((0.05,))
+    assert model.bytes_of(bias.buffer) == (10).to_bytes(4, "little") + (25).to_bytes(4, "little")
+    assert found.proof().equal
+
+
+def test_a_reshape_states_its_new_sizes_twice() -> None:
+    """The sizes are an input, and converters repeat them in the options."""
+    model = RandomModel(3)
+    source = model.tensor("x", [1, 2, 2, 3], 0.05, 0)
+    last = model.head(model.convolution(source))
+    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
+    reshape = next(each for each in read_tflite(FILE, found.new).subgraphs[0].operators if each.op == "RESHAPE")
+    made, named = tensors(found.new)
+    size = named["row"].shape[1]
+    assert size != found.graph.shape("row")[1]  # type: ignore[index]
+    stated = made.bytes_of(named["sizes"].buffer)
+    assert stated[4:] in (size.to_bytes(4, "little"), (-1).to_bytes(4, "little", signed=True))
+    assert reshape.options["new_shape"] in ((1, size), (-1, size))
+    assert found.proof().equal
