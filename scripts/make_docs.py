@@ -20,8 +20,9 @@ from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards  # noqa: E402
 from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
-from onnxlint_cmsis.config.kinds import KINDS, SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.config.kinds import KINDS  # noqa: E402
 from onnxlint_cmsis.config.known_boards import KIB, KNOWN_BOARDS  # noqa: E402
+from onnxlint_cmsis.config.setting_schemas import SUPPRESSION_KEYS  # noqa: E402
 from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
 from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402

@@ -8,29 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnxlint_cmsis.cmsis_nn.expressions import Term, Values, term, var
+from onnxlint_cmsis.cmsis_nn.comparisons import OPPOSITE, compared, shown
+from onnxlint_cmsis.cmsis_nn.expressions import Term, Values, term
 from onnxlint_cmsis.cmsis_nn.frozen import Frozen
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Condition",
-    "Values",
-    "Var",
-    "all_of",
-    "any_of",
-    "at_least",
-    "at_most",
-    "equal",
-    "greater",
-    "less",
-    "not_",
-    "unequal",
-]
-
-Var = var
-
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class Condition(Frozen):
@@ -53,7 +33,7 @@ class Condition(Frozen):
         if self.terms:
             left, right = self.terms[0].evaluate(values), self.terms[1].evaluate(values)
             return (
-                _below_any_size(self, left, right) if left is None or right is None else _compare(self.op, left, right)
+                _below_any_size(self, left, right) if left is None or right is None else compared(self.op, left, right)
             )
         deciding = self.op == "any"
         open_ = False
@@ -135,14 +115,14 @@ class Condition(Frozen):
     def have(self, values: Values) -> str:
         """What the call has where the condition speaks of it: `2 * 7 = 14, remainder 2`."""
         if not self.terms:
-            return ", ".join(f"{name} is {_shown(values.get(name))}" for name in sorted(self.names()))
+            return ", ".join(f"{name} is {shown(values.get(name))}" for name in sorted(self.names()))
         left, right = self.terms
         if left.op == "%" and left.parts[0].op != "var":
-            return f"{_numbers(left.parts[0], values)}, remainder {_shown(left.evaluate(values))}"
+            return f"{_numbers(left.parts[0], values)}, remainder {shown(left.evaluate(values))}"
         if left.op == "%":
-            return f"{left.parts[0].explain()} is {_shown(left.parts[0].evaluate(values))}"
+            return f"{left.parts[0].explain()} is {shown(left.parts[0].evaluate(values))}"
         sides = [side for side in (left, right) if side.op != "int"]
-        return ", ".join(f"{side.explain()} is {_shown(side.evaluate(values))}" for side in sides)
+        return ", ".join(f"{side.explain()} is {shown(side.evaluate(values))}" for side in sides)
 
     def to_c(self, params: str = "conv_params") -> str:
         """C text over the wrapper's arguments; `params` names its parameter struct (`dw_conv_params`, ...).
@@ -163,38 +143,22 @@ TRUE = Condition("all")
 FALSE = Condition("any")
 
 
-def _compare(op: str, left: int, right: int) -> bool:
-    if op == "==":
-        return left == right
-    if op == "!=":
-        return left != right
-    if op == "<":
-        return left < right
-    if op == "<=":
-        return left <= right
-    return left > right if op == ">" else left >= right
-
-
 def _below_any_size(condition: Condition, left: int | None, right: int | None) -> bool | None:
     """The answer of a comparison with an unknown size where the other side is below 1, the least a size can be."""
     known = left if right is None else right
     unknown = condition.terms[1] if right is None else condition.terms[0]
     if known is None or known >= 1 or unknown.op != "var" or "_dims." not in unknown.name:
         return None
-    return _compare(condition.op, known, 1) if right is None else _compare(condition.op, 1, known)
+    return compared(condition.op, known, 1) if right is None else compared(condition.op, 1, known)
 
 
 def _bracketed(part: Condition, text: str) -> str:
     return f"({text})" if len(part.parts) > 1 else text
 
 
-def _shown(value: int | None) -> str:
-    return "unknown" if value is None else str(value)
-
-
 def _numbers(value: Term, values: Values) -> str:
     known = {name: term(number) for name in value.names() if (number := values.get(name)) is not None}
-    return f"{value.substitute(known).explain()} = {_shown(value.evaluate(values))}"
+    return f"{value.substitute(known).explain()} = {shown(value.evaluate(values))}"
 
 
 def equal(left: Term | int, right: Term | int) -> Condition:
@@ -247,5 +211,5 @@ def any_of(*parts: Condition) -> Condition:
 def not_(condition: Condition) -> Condition:
     """The opposite, pushed down to the comparisons."""
     if condition.terms:
-        return Condition(_OPPOSITE[condition.op], condition.terms)
+        return Condition(OPPOSITE[condition.op], condition.terms)
     return Condition("any" if condition.op == "all" else "all", (), tuple(not_(part) for part in condition.parts))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import Condition, Values
+from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
+from onnxlint_cmsis.cmsis_nn.expressions import Values
 from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper

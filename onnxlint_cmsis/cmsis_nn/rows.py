@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Values, not_
-from onnxlint_cmsis.cmsis_nn.expressions import Term
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, not_
+from onnxlint_cmsis.cmsis_nn.expressions import Term, Values
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa, Source, Target

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.discover import STDIN, discover
 from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
-from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
+from onnxlint_cmsis.commands.lint_options import STDIN_NAME, make_parser
+from onnxlint_cmsis.commands.options import PROGRAM, configuration
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.commands.outcome import RunOutcome
     from onnxlint_cmsis.config.resolve import Configuration
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.reporters.report_run import Run
-
-DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
-EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
-With --fix the findings are those that remain; with --diff 1 means that a file would change.
-Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
-every layer), memory (arena of a .tflite model), compare (two versions of a model),
-config-schema.
-`onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
-STDIN_NAME = "<stdin>"
 
 
 def run(argv: list[str]) -> int:
@@ -61,36 +53,6 @@ def run(argv: list[str]) -> int:
     return _report(args, _lint(args, jobs), leading)
 
 
-def make_parser() -> CommandParser:
-    """The options of the command."""
-    parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    add = parser.add_argument
-    text = "model files, folders to search for .onnx and .tflite files, - for standard input"
-    add("paths", nargs="*", metavar="PATHS", help=text)
-    add("--version", action="version", version=f"{PROGRAM} {__version__}")
-    add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
-    add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")
-    add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint and fix several files with. Default: 1.")
-    add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
-    add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
-    add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
-    add("--fix-only", action="store_true", help="fix, and report no findings; exit with 0 unless something failed")
-    add("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where a file was fixed")
-    add("--output-file", metavar="FILE", default="", help="write the report there instead of standard output")
-    add("--write-baseline", metavar="FILE", default="", help="accept all present findings: write them as a baseline")
-    add("--statistics", action="store_true", help="add the number of findings per rule and per level")
-    add("--sarif-category", metavar="NAME", default="", help="category of the run in SARIF, where several are uploaded")
-    add("--show-settings", action="store_true", help="print the settings of the first file and where they come from")
-    add("--show-files", action="store_true", help="print the files that would be linted")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="colour the text. Default: auto.")
-    add("--full-names", action="store_true", help="show names as they stand in the file, not their short forms")
-    add("--explain", action="store_true", help="tell kernel, source, reason and evidence of each finding")
-    add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
-    add_keys(parser)
-    return parser
-
-
 def _mode(args: argparse.Namespace) -> str:
     """What to do with each file besides linting; see Job.fix."""
     mode = "diff" if args.diff else "fix-only" if args.fix_only else "fix" if args.fix else ""
@@ -115,12 +77,6 @@ def _check_outputs(args: argparse.Namespace, paths: tuple[str, ...]) -> None:
     for option, written in (("--output-file", args.output_file), ("--write-baseline", args.write_baseline)):
         if written and os.path.realpath(written) in read:
             raise UsageError(f"{option} {written} is one of the models: name another file")
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
 
 
 def _job(path: str, configuration: Configuration, args: argparse.Namespace) -> Job:

@@ -10,6 +10,7 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
 from onnxlint_cmsis.config.files import ConfigError, SettingsLayer, absolute, nearest, read, refuse_unknown
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
+from onnxlint_cmsis.config.setting_values import Place
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.runtimes.runtime import runtime_for
@@ -102,7 +103,7 @@ def _joined(old: Any, new: Any) -> Any:
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
     """One value as Settings holds it; ConfigError names the place and the fault."""
     try:
-        return kinds.setting_of(key, given, kinds.Place(origin, root))
+        return kinds.setting_of(key, given, Place(origin, root))
     except ValueError as error:
         raise ConfigError(f"{_place(origin, key)}: {error}") from None
 

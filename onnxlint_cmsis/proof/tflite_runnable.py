@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def runnable(model: TfliteModel) -> bytes:
-    """The bytes of a file, with axis 0 for single scales that name an axis which their tensor does not have.
+    """The bytes of a file, with axis 0 for scales that name an axis which their tensor does not have.
 
-    Files of older converters name axis 3 for biases. One scale has no axis, but LiteRT checks it since 2.1.
+    That is for vectors and for single scales, which leave no choice. Older converters wrote axis 3 for biases of
+    depthwise convolutions; LiteRT 2.3.0 refuses that, TensorFlow Lite Micro does not look at it.
     """
     made = bytearray(model.data)
     for position in _axes(model):
@@ -30,7 +31,8 @@ def _axes(model: TfliteModel) -> Iterator[int]:
     for subgraph in table_at(file, "Model", file.follow(0)).tables("subgraphs"):
         for tensor in subgraph.tables("tensors"):
             found = tensor.table("quantization")
-            if found and len(found.floats("scale")) == 1:
+            rank = len(tensor.ints("shape"))
+            if found and (rank == 1 or len(found.floats("scale")) == 1):
                 axis, place = found.number("quantized_dimension"), found.place("quantized_dimension")
-                if place and axis >= max(len(tensor.ints("shape")), 1):
+                if place and axis >= max(rank, 1):
                     yield place

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxlint_cmsis.dims.result import Dimensions
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.lane_plan import Kept, Plan
 
@@ -75,7 +76,7 @@ class _Resize:
         place = self._places.read_by(edit.uses[0])
         tensor = self._edit.tensor(place)
         raw = tensor_codes.packed(edit.codes, tensor_codes.BITS[edit.elem_type])
-        scales = _moved(tensor.quantization, edit.places)
+        scales = _moved(tensor, edit.places)
         if edit.copied:
             new = NewTensor(f"{tensor.name}_2", tensor.elem_type, edit.codes.shape, raw, scales)
             copy = self._edit.add_tensor(place.subgraph, new)
@@ -144,11 +145,18 @@ class _Resize:
             self._edit.set_shape(place, [size or 0 for size in shape])
 
 
-def _moved(old: StoredQuantization | None, places: Sequence[Places | None]) -> StoredQuantization | None:
-    """Scales and zero-points where their axis is rearranged; a new index takes those of the first one."""
-    if old is None or len(old.scales) < 2 or old.axis >= len(places):
+def _moved(tensor: TfliteTensor, places: Sequence[Places | None]) -> StoredQuantization | None:
+    """Scales and zero-points where their axis is rearranged; a new index takes those of the first one.
+
+    A vector has one axis, whatever older converters wrote. Raises NotAppliedError for scales that lie along no axis.
+    """
+    old = tensor.quantization
+    if old is None or len(old.scales) < 2 or not places:
         return old
-    chosen = places[old.axis]
+    axis = old.axis if len(places) > 1 else 0
+    if not 0 <= axis < len(places) or tensor.shape[axis] != len(old.scales):
+        raise NotAppliedError(f"`{tensor.name}` has {len(old.scales)} scales that do not lie along axis {old.axis}")
+    chosen = places[axis]
     if chosen is None:
         return old
     scales = tuple(old.scales[index or 0] for index in chosen)

@@ -13,7 +13,6 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     FALSE,
     TRUE,
     Condition,
-    Var,
     all_of,
     any_of,
     at_least,
@@ -35,6 +34,7 @@ from onnxlint_cmsis.cmsis_nn.expressions import (
     remainder,
     round_up,
     term,
+    var,
 )
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
@@ -96,7 +96,7 @@ class C:
 
 
 def terms() -> st.SearchStrategy[Term]:
-    leaves = st.sampled_from(NAMES).map(Var) | SMALL.map(term)
+    leaves = st.sampled_from(NAMES).map(var) | SMALL.map(term)
     divisors = st.integers(1, 9)
     return st.recursive(
         leaves,
@@ -209,7 +209,7 @@ def test_solve_gives_the_nearest_size_or_none(
 
 @given(conditions())
 def test_trees_are_values(condition: Condition) -> None:
-    again = condition.substitute({name: Var(name) for name in NAMES})
+    again = condition.substitute({name: var(name) for name in NAMES})
     assert again == condition
     assert hash(again) == hash(condition)
     with pytest.raises(AttributeError, match="frozen"):
@@ -231,20 +231,20 @@ def test_round_up(number: int, multiple: int) -> None:
     assert round_up(term(number), multiple).evaluate({}) == -(-number // multiple) * multiple
 
 
-STEP = equal(Var("stride.w") * Var("input_dims.c") % 4, 0)
+STEP = equal(var("stride.w") * var("input_dims.c") % 4, 0)
 
 
 @pytest.mark.parametrize(
     ("condition", "text"),
     [
         (STEP, "(stride.w * input_dims.c) % 4 == 0"),
-        (all_of(STEP, less(Var("input_dims.h"), 2)), "(stride.w * input_dims.c) % 4 == 0 and input_dims.h < 2"),
+        (all_of(STEP, less(var("input_dims.h"), 2)), "(stride.w * input_dims.c) % 4 == 0 and input_dims.h < 2"),
         (
-            any_of(STEP, all_of(equal(Var("a"), 1), equal(Var("b"), 2))),
+            any_of(STEP, all_of(equal(var("a"), 1), equal(var("b"), 2))),
             "(stride.w * input_dims.c) % 4 == 0 or (a == 1 and b == 2)",
         ),
-        (greater((Var("a") + 1) // 2, Var("b") - (Var("c") - 1)), "(a + 1) / 2 > b - (c - 1)"),
-        (equal(named("total_pad", Var("a") + Var("b")), 0), "total_pad == 0"),
+        (greater((var("a") + 1) // 2, var("b") - (var("c") - 1)), "(a + 1) / 2 > b - (c - 1)"),
+        (equal(named("total_pad", var("a") + var("b")), 0), "total_pad == 0"),
         (TRUE, "always"),
         (FALSE, "never"),
     ],
@@ -257,12 +257,12 @@ def test_explain(condition: Condition, text: str) -> None:
     ("condition", "text"),
     [
         (STEP, "(stride.w * input_dims.c) % 4 == 0 (2 * 7 = 14, remainder 2)"),
-        (equal(Var("input_dims.c") % 4, 0), "input_dims.c % 4 == 0 (input_dims.c is 7)"),
-        (equal(Var("stride.w"), 1), "stride.w == 1 (stride.w is 2)"),
-        (less(Var("input_dims.c") * 9, 30), "input_dims.c * 9 < 30 (input_dims.c * 9 is 63)"),
-        (equal(Var("ch_mult"), 1), "ch_mult == 1 (ch_mult is unknown)"),
+        (equal(var("input_dims.c") % 4, 0), "input_dims.c % 4 == 0 (input_dims.c is 7)"),
+        (equal(var("stride.w"), 1), "stride.w == 1 (stride.w is 2)"),
+        (less(var("input_dims.c") * 9, 30), "input_dims.c * 9 < 30 (input_dims.c * 9 is 63)"),
+        (equal(var("ch_mult"), 1), "ch_mult == 1 (ch_mult is unknown)"),
         (
-            any_of(equal(Var("stride.w"), 1), equal(Var("input_dims.c"), 1)),
+            any_of(equal(var("stride.w"), 1), equal(var("input_dims.c"), 1)),
             "stride.w == 1 or input_dims.c == 1 (input_dims.c is 7, stride.w is 2)",
         ),
     ],
@@ -272,23 +272,23 @@ def test_explain_with_values(condition: Condition, text: str) -> None:
 
 
 def test_c_names() -> None:
-    condition = all_of(STEP, equal(Var("per_channel"), 0), greater(Var("ctx.size"), 0))
+    condition = all_of(STEP, equal(var("per_channel"), 0), greater(var("ctx.size"), 0))
     assert condition.to_c("dw_conv_params") == (
         "((dw_conv_params->stride.w * input_dims->c) % 4 == 0) && (quant_params->is_per_channel == 0) && (buf_size > 0)"
     )
-    assert named("x", Var("ch_mult") + 1).to_c("dw_conv_params") == "dw_conv_params->ch_mult + 1"
+    assert named("x", var("ch_mult") + 1).to_c("dw_conv_params") == "dw_conv_params->ch_mult + 1"
 
 
 @pytest.mark.parametrize(
     ("condition", "truth"),
     [
-        (at_least(0, Var("filter_dims.h")), False),
-        (greater(Var("filter_dims.h"), 0), True),
-        (equal(Var("filter_dims.h"), 0), False),
-        (unequal(-1, Var("filter_dims.h")), True),
-        (at_least(1, Var("filter_dims.h")), None),
-        (at_least(0, Var("padding.h")), None),
-        (at_least(0, Var("filter_dims.h") - 1), None),
+        (at_least(0, var("filter_dims.h")), False),
+        (greater(var("filter_dims.h"), 0), True),
+        (equal(var("filter_dims.h"), 0), False),
+        (unequal(-1, var("filter_dims.h")), True),
+        (at_least(1, var("filter_dims.h")), None),
+        (at_least(0, var("padding.h")), None),
+        (at_least(0, var("filter_dims.h") - 1), None),
     ],
 )
 def test_an_unknown_size_is_at_least_one(condition: Condition, truth: bool | None) -> None:
@@ -296,8 +296,8 @@ def test_an_unknown_size_is_at_least_one(condition: Condition, truth: bool | Non
 
 
 def test_a_false_part_decides_a_conjunction() -> None:
-    assert all_of(STEP, equal(Var("input_dims.h"), 1)).evaluate({"input_dims.h": 2}) is False
-    assert any_of(STEP, equal(Var("input_dims.h"), 1)).evaluate({"input_dims.h": 1}) is True
+    assert all_of(STEP, equal(var("input_dims.h"), 1)).evaluate({"input_dims.h": 2}) is False
+    assert any_of(STEP, equal(var("input_dims.h"), 1)).evaluate({"input_dims.h": 1}) is True
 
 
 def test_solve_needs_the_present_size_and_reach() -> None:
@@ -305,7 +305,7 @@ def test_solve_needs_the_present_size_and_reach() -> None:
     assert STEP.solve({"stride.w": 1, "input_dims.c": 5}, "input_dims.c", 7) is None
     assert STEP.solve({"stride.w": 1, "input_dims.c": None}, "input_dims.c", 7) is None
     assert (
-        all_of(STEP, equal(Var("input_dims.h"), 1)).solve(
+        all_of(STEP, equal(var("input_dims.h"), 1)).solve(
             {"stride.w": 1, "input_dims.c": 5, "input_dims.h": 2}, "input_dims.c", 100
         )
         is None
@@ -313,11 +313,11 @@ def test_solve_needs_the_present_size_and_reach() -> None:
 
 
 def test_holding_names_the_comparisons_that_make_it_true() -> None:
-    width, height = greater(Var("output_dims.w"), 3), greater(Var("output_dims.h"), 3)
-    either = any_of(height, all_of(width, equal(Var("stride.w"), 2)))
+    width, height = greater(var("output_dims.w"), 3), greater(var("output_dims.h"), 3)
+    either = any_of(height, all_of(width, equal(var("stride.w"), 2)))
     assert either.holding({"output_dims.h": 1, "output_dims.w": 4, "stride.w": 2}) == (
         width,
-        equal(Var("stride.w"), 2),
+        equal(var("stride.w"), 2),
     )
     assert either.holding({"output_dims.h": 4, "output_dims.w": 4, "stride.w": 2}) == (height,)
     assert either.holding({"output_dims.h": None, "output_dims.w": 4, "stride.w": 1}) == ()

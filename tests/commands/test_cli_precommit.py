@@ -97,6 +97,7 @@ def test_the_manifest_has_the_linter_and_the_fixer_and_goes_by_name():
         assert hook["require_serial"]
         assert not {"types", "types_or"} & set(hook)
         assert re.search(hook["files"], "models/a.onnx")
+        assert re.search(hook["files"], "models/a.tflite")
         assert not re.search(hook["files"], "models/a.onnx.txt")
 
 

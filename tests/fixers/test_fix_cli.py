@@ -149,7 +149,7 @@ def test_a_fix_alone_says_what_it_analyses_float_layers_as(folder, option):
 
 def test_help_names_every_command():
     from onnxlint_cmsis.cli import COMMANDS
-    from onnxlint_cmsis.commands.lint_command import EPILOG
+    from onnxlint_cmsis.commands.lint_options import EPILOG
 
     assert [name for name in COMMANDS if name != "lint" and name not in EPILOG.partition("Other commands")[2]] == []
 

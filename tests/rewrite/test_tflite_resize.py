@@ -100,6 +100,32 @@ def test_a_constant_channel_goes_into_the_next_bias() -> None:
     assert found.proof().equal
 
 
+def test_biases_of_older_converters_keep_their_axis_and_get_their_scales() -> None:
+    """They name axis 3 for a vector."""
+    model = RandomModel(0)
+    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
+    last = model.head(model.convolution(source))
+    bias = next(each for each in model.tensors if each["name"] == "conv0/b")
+    bias["quantization"]["quantized_dimension"] = 3
+    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
+    stored = tensors(found.new)[1]["conv0/b"]
+    assert stored.quantization is not None
+    assert (len(stored.quantization.scales), stored.quantization.axis) == (stored.shape[0], 3)
+    assert found.proof().equal
+
+
+def test_scales_along_no_axis_are_left_alone() -> None:
+    model = RandomModel(0)
+    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
+    last = model.head(model.convolution(source))
+    weights = next(each for each in model.tensors if each["name"] == "conv0/w")
+    weights["quantization"]["quantized_dimension"] = 7
+    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
+    assert found.plan.kept == {}
+    locks = [str(lock) for group in found.dimensions.classes for lock in group.locks]
+    assert any("scales that do not lie along axis 7" in lock for lock in locks)
+
+
 def dense() -> bytes:
     """Two fully connected layers; the first makes 5 of everything in one place, the second has no bias."""
     model = RandomModel(0)

@@ -23,7 +23,8 @@ from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.gain import Gain, between
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import Var, all_of, at_least, at_most, equal, greater
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_least, at_most, equal, greater
+from onnxlint_cmsis.cmsis_nn.expressions import var
 from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
 from onnxlint_cmsis.types import Level
 
@@ -66,7 +67,7 @@ run = RoutingCheck(
         RULE.name,
         # The strip costs a padded column each time, so the output has to be wide; the bounds are those of the pairs.
         all_of(
-            equal((FILTER_W * IN_C + 15) // 16, (FILTER_W * Var("want.input_dims.c") + 15) // 16),  # 16-byte vectors
+            equal((FILTER_W * IN_C + 15) // 16, (FILTER_W * var("want.input_dims.c") + 15) // 16),  # 16-byte vectors
             at_least(OUT_W, 10 * PAD_W),
             between(3, IN_C, 39),
             between(2, OUT_C, 36),

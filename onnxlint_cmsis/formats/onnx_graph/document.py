@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph import external, source
 from onnxlint_cmsis.formats.onnx_graph import subgraph_walk as walk
 from onnxlint_cmsis.formats.onnx_graph import weightless as strip
+from onnxlint_cmsis.formats.onnx_graph.stripped import Payload
 from onnxlint_cmsis.formats.onnx_graph.values import tensor_values
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
 from onnxlint_cmsis.graph.model import MAX_VALUES, Problem
@@ -53,7 +54,7 @@ class Document:
                 )
             )
 
-    def payload(self, tensor: TensorProto) -> strip.Payload | None:
+    def payload(self, tensor: TensorProto) -> Payload | None:
         """Where the values of a stripped tensor are; None for a tensor that is whole."""
         link, start = tensor.doc_string, self.stripped.link
         if not isinstance(link, str) or not link.startswith(start):
@@ -110,7 +111,7 @@ class Document:
     def _detach(self, tensor: TensorProto) -> None:
         """One zero element in place of a tensor that is in another file."""
         require_text(walk.external_names(tensor))
-        payload = strip.Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
+        payload = Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
         payload.external = external.location(tensor, self.path, self.problems)
         link = f"{self.stripped.link}{len(self.stripped.payloads)}"
         self.stripped.payloads.append(payload)

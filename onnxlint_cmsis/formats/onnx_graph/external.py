@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_bits, elem_name
+from onnxlint_cmsis.formats.onnx_graph.stripped import External
 from onnxlint_cmsis.formats.onnx_graph.values import decode
-from onnxlint_cmsis.formats.onnx_graph.weightless import External
 from onnxlint_cmsis.graph.model import Problem
 
 if TYPE_CHECKING:

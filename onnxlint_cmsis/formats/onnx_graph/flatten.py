@@ -11,46 +11,27 @@ from onnxlint_cmsis.formats.onnx_graph.folding import fold_node
 from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
 from onnxlint_cmsis.formats.onnx_graph.missing_inputs import with_missing
 from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
+from onnxlint_cmsis.formats.onnx_graph.scope import Scope, defined
+from onnxlint_cmsis.formats.onnx_graph.stripped import UNKNOWN_RANGE, Range
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import attribute_tensors, subgraphs
-from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
+from onnxlint_cmsis.formats.onnx_graph.weightless import inner_ranges
 from onnxlint_cmsis.graph.model import Body, Constant, Graph, Node, Problem, Tensor
 from onnxlint_cmsis.operators.control_operators import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve_operators import IDENTITY
 from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from onnx import GraphProto, NodeProto, TensorProto
 
     from onnxlint_cmsis.formats.onnx_graph.document import Document
     from onnxlint_cmsis.formats.onnx_graph.known_shapes import Table
 
-UNKNOWN_RANGE = (-1, -1)
 OVERRIDABLE_IR = 4
 """IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
 FIXED = (CONSTANT, IDENTITY, CONSTANT_OF_SHAPE)
 """Operators whose results `constant_nodes` knows whatever their size."""
-
-
-class Scope:
-    """Names of one subgraph and of those around it."""
-
-    __slots__ = ("names", "parent", "path")
-
-    def __init__(self, path: str, parent: Scope | None) -> None:
-        self.path = path
-        self.parent = parent
-        self.names: dict[str, str] = {}
-
-    def key(self, name: str) -> str:
-        """Key of a value as seen from here; names of the main graph are their own keys."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
-            scope = scope.parent
-        return name
 
 
 class Flattener:
@@ -108,7 +89,7 @@ class Flattener:
         """Keys, types and constants of a graph's values."""
         table = next(self.tables)
         if scope.parent is not None:
-            for name in _defined(graph):
+            for name in defined(graph):
                 scope.names[name] = f"{scope.path}/{name}"
         for name, (elem, shape) in table.items():
             key = scope.key(name)
@@ -149,9 +130,9 @@ class Flattener:
         bodies = tuple(self._body(a, graph, inside) for (a, graph), inside in zip(inner, scopes, strict=True))
         self._connect(self._flat(node, scope, path, bodies, where))
         self._fold(node)
-        ranges = self._inner_ranges(where, len(inner))
-        for (_, graph), inside, inner_ranges in zip(inner, scopes, ranges, strict=True):
-            self._graph(graph, inside, inner_ranges)
+        ranges = inner_ranges(self.document.buffer, where, len(inner))
+        for (_, graph), inside, held in zip(inner, scopes, ranges, strict=True):
+            self._graph(graph, inside, held)
 
     def _flat(self, node: NodeProto, scope: Scope, path: str, bodies: tuple[Body, ...], where: Range) -> Node:
         """The node with keys for its tensors."""
@@ -190,13 +171,6 @@ class Flattener:
             elem_type = self.tensors[flat.outputs[0]].elem_type or "int64"
             self._keep(Constant(flat.outputs[0], elem_type, folded[0], lambda: folded[1]))
 
-    def _inner_ranges(self, where: Range, count: int) -> list[list[Range]]:
-        """Byte ranges of the nodes of a node's subgraphs."""
-        if not count:
-            return []
-        found = inner_nodes(self.document.buffer, where) if where != UNKNOWN_RANGE else []
-        return found if len(found) == count else [[] for _ in range(count)]
-
     def _metadata(self, node: NodeProto, index: int, path: str, where: Range) -> tuple[Range, str]:
         """Keep a node's metadata_props; the range and path of one that comes from a local function."""
         kept: dict[str, str] = {}
@@ -223,7 +197,7 @@ class Flattener:
 
     def _body(self, attribute: str, graph: GraphProto, scope: Scope) -> Body:
         """Formal inputs and outputs of a subgraph."""
-        for name in _defined(graph):
+        for name in defined(graph):
             scope.names[name] = f"{scope.path}/{name}"
         inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
         return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)), scope.path)
@@ -242,10 +216,3 @@ class Flattener:
                 self.consumers.setdefault(key, []).append(node)
                 if key not in self.tensors:
                     self.tensors[key] = Tensor(key, "", None)
-
-
-def _defined(graph: GraphProto) -> Iterable[str]:
-    """Names a graph defines itself."""
-    names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
-    names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
-    return dict.fromkeys(name for name in names if name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.onnx_graph.stripped import Range
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes, subgraphs
-from onnxlint_cmsis.formats.onnx_graph.weightless import Range, inner_nodes
+from onnxlint_cmsis.formats.onnx_graph.weightless import inner_nodes
 from onnxlint_cmsis.graph.model import Problem
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.operators.curve_operators import IDENTITY

@@ -13,7 +13,7 @@ from onnxlint_cmsis.types import MAX_DIM
 if TYPE_CHECKING:
     from onnx import TensorProto
 
-    from onnxlint_cmsis.formats.onnx_graph.weightless import Payload
+    from onnxlint_cmsis.formats.onnx_graph.stripped import Payload
 
 FIXED_BYTES = {"float_data": 4, "double_data": 8}
 """Bytes of one entry; the other lists hold varints of 1 to 10 bytes."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from onnxlint_cmsis.formats.onnx_graph.stripped import UNKNOWN_RANGE, Payload, Range, Stripped
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer, WireError, fields, length_delimited, varint, varints
 from onnxlint_cmsis.graph.model_error import ModelError
 
@@ -43,65 +43,6 @@ CHILDREN: dict[str, dict[int, str]] = {
 """Which fields of a message hold messages with tensors in them (onnx.proto)."""
 CHILD_TAGS = {kind: {number << 3 | 2: child for number, child in table.items()} for kind, table in CHILDREN.items()}
 
-Range = tuple[int, int]
-"""Offset and length of a message's body in the file."""
-
-
-class Payload:
-    """Where the values of a stripped tensor are in the file."""
-
-    __slots__ = ("counts", "dims", "external", "length", "message", "offset")
-
-    def __init__(self, message: Range, offset: int, length: int, counts: dict[str, int], dims: tuple[int, ...]) -> None:
-        self.message = message
-        """Byte range of the TensorProto."""
-        self.offset = offset
-        """First byte of the (last) field with values."""
-        self.length = length
-        """Its bytes."""
-        self.counts = counts
-        """Bytes per payload field."""
-        self.dims = dims
-        """The tensor's dims, which its placeholder does not have."""
-        self.external: External | None = None
-        """Where the values are, if in another file."""
-
-
-class External:
-    """Values in a file beside the model."""
-
-    __slots__ = ("length", "location", "offset")
-
-    def __init__(self, location: str, offset: int, length: int) -> None:
-        self.location = location
-        """Path relative to the model's folder."""
-        self.offset = offset
-        """First byte."""
-        self.length = length
-        """Bytes; -1 for all there are."""
-
-
-class Stripped:
-    """The outcome of `strip`."""
-
-    __slots__ = ("functions", "has_graph", "in_sparse", "link", "model", "nodes", "payloads")
-
-    def __init__(self) -> None:
-        self.link = f"\x01payload {os.urandom(8).hex()} "
-        """Start of the doc_string that links a stripped tensor to its Payload, such as no file can hold."""
-        self.model = b""
-        """Serialized model without large payloads."""
-        self.has_graph = False
-        """False where the file has no graph at all."""
-        self.in_sparse = False
-        """True where a sparse tensor's payload is left out."""
-        self.nodes: list[Range] = []
-        """Byte ranges of the main graph's nodes, in file order."""
-        self.functions: list[list[Range]] = []
-        """The same for each local function."""
-        self.payloads: list[Payload] = []
-        """Payloads left out; a stripped tensor's doc_string holds its position here."""
-
 
 def strip(buffer: Buffer) -> Stripped:
     """Read a serialized ModelProto without touching weights.
@@ -131,6 +72,12 @@ def explain_rejection(buffer: Buffer, nodes: list[Range]) -> None:
     with _damage_explained(buffer):
         if any(_nested_too_deep(buffer, node) for node in nodes):
             raise ModelError("too-deep", TOO_DEEP)
+
+
+def inner_ranges(buffer: Buffer, node: Range, count: int) -> list[list[Range]]:
+    """Byte ranges of the nodes of each of a node's `count` subgraphs; none of a node whose range is not known."""
+    found = inner_nodes(buffer, node) if count and node != UNKNOWN_RANGE else []
+    return found if len(found) == count else [[] for _ in range(count)]
 
 
 def inner_nodes(buffer: Buffer, node: Range) -> list[list[Range]]:
