@@ -7,20 +7,9 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from onnxlint_cmsis.commands.command_table import COMMANDS
 from onnxlint_cmsis.commands.options import PROGRAM
 from onnxlint_cmsis.errors import UsageError
-
-COMMANDS = {
-    "lint": "lint_command",
-    "rule": "rule_command",
-    "route": "route_command",
-    "cost": "cost_command",
-    "layers": "layers_command",
-    "memory": "memory_command",
-    "compare": "compare_command",
-    "config-schema": "config_schema",
-}
-"""Module of each command."""
 
 USAGE = 2
 INTERRUPTED = 130
@@ -45,8 +34,9 @@ def main(argv: list[str]) -> int:
 
 def chosen(argv: list[str]) -> tuple[str, list[str]]:
     """The command and what is left: the first word that is neither an option nor its value, `lint` if it names none."""
+    names = {command.name for command in COMMANDS}
     for place, word in enumerate(argv):
-        if word in COMMANDS and _only_options(argv[:place], word):
+        if word in names and _only_options(argv[:place], word):
             return word, [*argv[:place], *argv[place + 1 :]]
     return "lint", argv
 
@@ -67,7 +57,8 @@ def _only_options(words: list[str], command: str) -> bool:
 
 
 def _module(command: str) -> Any:
-    return import_module(f"onnxlint_cmsis.commands.{COMMANDS[command]}")
+    module = next(each.module for each in COMMANDS if each.name == command)
+    return import_module(f"onnxlint_cmsis.commands.{module}")
 
 
 def _run(command: str, argv: list[str]) -> int:

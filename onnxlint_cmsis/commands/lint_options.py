@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 
 from onnxlint_cmsis import __version__
+from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys
 
 DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
-Other commands: rule (explain a rule), route (kernel of a shape), cost (instructions of a layer), layers (kernel of
-every layer), memory (arena of a .tflite model), compare (two versions of a model),
-config-schema.
+Commands:
+{commands}
 `onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
 STDIN_NAME = "<stdin>"
 
 
 def make_parser() -> CommandParser:
     """The options of the command."""
-    parser = CommandParser("", DESCRIPTION, epilog=EPILOG, usage="%(prog)s [lint] [options] PATHS")
+    usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
+    parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     text = "model files, folders to search for .onnx and .tflite files, - for standard input"

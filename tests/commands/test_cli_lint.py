@@ -300,10 +300,10 @@ def test_version_and_help(capsys):
 
 
 def test_every_command_has_help(capsys):
-    from onnxlint_cmsis.cli import COMMANDS
+    from onnxlint_cmsis.commands.command_table import COMMANDS
 
     for command in COMMANDS:
-        code, out, err = lint(capsys, command, "--help")
+        code, out, err = lint(capsys, command.name, "--help")
         assert (code, err) == (0, "")
         assert out.startswith("usage: onnxlint-cmsis")
 

@@ -37,7 +37,7 @@ def test_diff_shows_the_plan_touches_nothing_and_exits_with_1(folder):
     assert contents(folder) == before
     shown = text(done)
     assert "gaining.onnx: would be fixed (policy faster)" in shown
-    for part in ("class    3 -> 4 padded, FREE", "made by depthwise", "layer ", "tensor ", "[15,1,3,3] -> [20,1,3,3]",
+    for part in ("class    3 -> 4 padded, FREE", "made by 'depthwise'", "layer ", "tensor ", "[15,1,3,3] -> [20,1,3,3]",
                  "total    cortex-m4, CMSIS-NN 7.0.0, gcc: ", "predicted instructions (not cycles)", "MACs ", "file ",
                  "proof    "):  # fmt: skip
         assert part in shown
@@ -148,10 +148,11 @@ def test_a_fix_alone_says_what_it_analyses_float_layers_as(folder, option):
 
 
 def test_help_names_every_command():
-    from onnxlint_cmsis.cli import COMMANDS
-    from onnxlint_cmsis.commands.lint_options import EPILOG
+    from onnxlint_cmsis.commands.command_table import COMMANDS
+    from onnxlint_cmsis.commands.lint_options import make_parser
 
-    assert [name for name in COMMANDS if name != "lint" and name not in EPILOG.partition("Other commands")[2]] == []
+    named = make_parser().format_help().partition("Commands:")[2].split()
+    assert [command.name for command in COMMANDS if command.name not in named] == []
 
 
 @pytest.mark.parametrize("option", ["--fix", "--diff", "--fix-only"])
@@ -229,8 +230,8 @@ def test_values_that_make_no_sense_are_usage_errors(folder, option, value):
 def test_align_pads_the_inverted_residual_and_names_the_locked_stem(folder):
     (folder / "ir.onnx").write_bytes(inverted_residual().SerializeToString())
     done = run(folder, "--fix", "--fix-policy", "align", "ir.onnx")
-    assert "class    6 -> 8 padded, COUPLED: made by stem, project; read by expand, dense" in text(done)
-    assert "class    10 -> 12 padded, COUPLED: made by expand, depthwise; read by project" in text(done)
+    assert "class    6 -> 8 padded, COUPLED: made by 'stem', 'project'; read by 'expand', 'dense'" in text(done)
+    assert "class    10 -> 12 padded, COUPLED: made by 'expand', 'depthwise'; read by 'project'" in text(done)
     assert "3 channels stay; LOCKED by graph input image: stem" in text(done)
     shapes = {weights.name: list(weights.dims) for weights in onnx.load(folder / "ir.onnx").graph.initializer}
     assert shapes["stem.weight"] == [8, 3, 3, 3]

@@ -1,0 +1,98 @@
+"""`onnxlint-cmsis widths FILE`: what other channel counts would cost, for those who can train the model anew."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.planning.staircase import Staircase
+
+DESCRIPTION = (
+    "Show what a model costs with other channel counts: for each class of channels that may change, predicted "
+    "instructions (not cycles), bytes of constants and of activations over the counts around today's, one class at a "
+    "time. It names counts that cost nothing more, cliffs, and counts that run into a known error or wrong result."
+)
+KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
+
+
+def make_parser() -> CommandParser:
+    """The options of the command."""
+    parser = CommandParser("widths", DESCRIPTION)
+    parser.add_argument("file", metavar="FILE", help="model file")
+    parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
+    parser.add_argument("--plot", metavar="FILE.svg", default="", help="draw the staircases into a file as well")
+    text = "how far to look: from today's count divided by this to today's times this. Default: 2."
+    parser.add_argument("--reach", type=_reach, default=2.0, metavar="FACTOR", help=text)
+    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
+    add_keys(parser, KEYS)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print the widths of a model."""
+    args = make_parser().parse_args(argv)
+    settings = configuration(args).settings_for(args.file)
+    model = _model(args.file, settings)
+    found = _staircases(model, settings, args.reach)
+    names = {} if args.full_names else _names(model)
+    if args.plot:
+        from onnxlint_cmsis.atomic import write_text
+        from onnxlint_cmsis.commands.widths_svg import widths_svg
+
+        write_text(args.plot, widths_svg(found, settings.targets, names))
+    if args.form == "json":
+        import json
+
+        from onnxlint_cmsis.commands.widths_json import widths_json
+
+        sys.stdout.write(json.dumps(widths_json(args.file, found, settings.targets), indent=1) + "\n")
+    else:
+        from onnxlint_cmsis.commands.widths_text import widths_text
+
+        sys.stdout.write(widths_text(found, settings.targets, names, columns()))
+    return 0
+
+
+def _reach(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 1 < factor <= 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 1, up to 16")
+    return factor
+
+
+def _model(path: str, settings: Settings) -> ModelAnalysis:
+    """The model of a file. Raises UsageError."""
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.graph.model_error import ModelError
+
+    try:
+        return ModelAnalysis(path, settings.analysis)
+    except ModelError as error:
+        raise UsageError(f"{path}: {error.message}") from None
+
+
+def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[Staircase]:
+    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.planning.planning_input import planning_input
+    from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.planning.staircase import staircases
+
+    prices = Prices(settings.targets, predicted, model.route)
+    return list(staircases(planning_input(model, prices), prices, reach))
+
+
+def _names(model: ModelAnalysis) -> dict[str, str]:
+    from onnxlint_cmsis.coverage.naming import layer_names
+
+    return dict(layer_names(model.graph, [record.node for record in model.lowered.records]).names)

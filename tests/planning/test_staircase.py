@@ -1,0 +1,112 @@
+"""The staircase of a class says what the model costs when it really has that width."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.analysis import ModelAnalysis
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.coverage.summarize import summarize
+from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.planning.planning_input import planning_input
+from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.staircase import Staircase, WidthStep, staircases
+from onnxlint_cmsis.rewrite.model_bytes import resized
+from support.models import text
+from support.random_models import GEOMETRY, random_models
+from support.third_party_models import SHARED, needs_models
+
+SETTINGS = make_settings(targets=["cortex-m4", "cortex-m55"])
+
+CHAIN = text("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) <float[4, 3, 1, 1] v = {1}, float[3, 4, 1, 1] w = {1}> {
+        a = Conv(x, v)
+        y = Conv(a, w)
+    }
+""").SerializeToString()
+
+
+def analysed(data: bytes, name: str = "m.onnx") -> tuple[ModelAnalysis, list[Staircase]]:
+    model = ModelAnalysis(name, SETTINGS.analysis, data)
+    prices = Prices(SETTINGS.targets, predicted, model.route)
+    return model, list(staircases(planning_input(model, prices), prices))
+
+
+def check(data: bytes, each: Staircase, model: ModelAnalysis, step: WidthStep) -> None:
+    """Give the class that width, and add up the new model."""
+    have = each.group.size
+    kept = (*range(min(have, step.size)), *[None] * max(0, step.size - have))
+    other = resized(data, model.graph, model.dimensions, Plan({each.group.id: kept}))
+    new = ModelAnalysis("m.onnx", SETTINGS.analysis, other)
+    found = summarize(new)
+    assert step.arena == found.arena
+    for place, target in enumerate(found.targets):
+        if not step.unknown:
+            assert step.instructions[place] == target.instructions
+        routes = [new.route(layer.call, SETTINGS.targets[place]) for layer in new.lowered.layers]
+        assert step.hazards[place] == sum(len(taken.hazards) for taken in routes)
+
+
+@needs_models
+@pytest.mark.parametrize("name", ["kws_ds_cnn_int8_tf.onnx", "resnet8_int8_tf.onnx"])
+def test_each_width_costs_what_the_resized_model_costs(name: str) -> None:
+    data = Path(SHARED, name).read_bytes()
+    model, found = analysed(data)
+    assert found
+    for each in found:
+        narrow, wide = each.steps[0], each.steps[-1]
+        assert (narrow.size, wide.size) == (each.group.size // 2, 2 * each.group.size)
+        for step in (narrow, each.steps[len(each.steps) // 3], wide):
+            check(data, each, model, step)
+
+
+@given(random_models(GEOMETRY), st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+def test_each_width_of_a_random_model_costs_what_the_resized_model_costs(made, drawn) -> None:
+    data = made[0].SerializeToString()
+    model, found = analysed(data)
+    for each in found[:3]:
+        if not each.unpriced:
+            check(data, each, model, drawn.draw(st.sampled_from(each.steps)))
+
+
+def test_cliffs_dips_and_what_is_free() -> None:
+    costs = [100, 101, 102, 300, 299, 300, 301]
+    steps = tuple(WidthStep(4 + n, (cost,), False, (0,), 0, 0) for n, cost in enumerate(costs))
+    group = analysed(CHAIN)[1][0].group._replace(size=5)
+    each = Staircase(group, steps)
+    assert each.cliffs(0) == [(7, 198)]
+    assert each.dips(0) == [8]
+    assert each.as_cheap(0) == 5
+    assert Staircase(group._replace(size=8), steps).as_cheap(0) == 9
+    broken = tuple(step._replace(hazards=(int(step.size > 8),)) for step in steps)
+    assert Staircase(group._replace(size=8), broken).as_cheap(0) == 8
+    assert Staircase(group._replace(size=8), steps, "n").as_cheap(0) == 8
+
+
+@needs_models
+def test_the_command_in_all_forms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["widths", "--isolated", "--target", "cortex-m4,cortex-m55", str(Path(SHARED, "kws_ds_cnn_int8_tf.onnx"))]
+    picture = tmp_path / "widths.svg"
+    assert main([*words, "--plot", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "conv2d, depthwise_conv2d: 64 channels, COUPLED" in out
+    assert "conv2d_4: 64 channels, FREE" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert picture.read_text().count('class="line"') == 2 * 5
+    assert main([*words, "--output-format", "json"]) == 0
+    classes = json.loads(capsys.readouterr().out)["classes"]
+    assert [len(each["widths"]) for each in classes] == [97] * 5
+    assert main(["widths", "--isolated", "--reach", "0.5", "x.onnx"]) == 2
+    assert "is not a number above 1" in capsys.readouterr().err
