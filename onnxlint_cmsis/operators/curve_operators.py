@@ -2,87 +2,115 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+import numpy as np
+
+from onnxlint_cmsis.algebra.interval import finite
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_cast, fold_identity
 from onnxlint_cmsis.operators.record import OPAQUE, Operator
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
-from onnxlint_cmsis.operators.values import curves as values_of
+from onnxlint_cmsis.operators.values import curves as of
 from onnxlint_cmsis.operators.values.broadcasts import loose_values
-from onnxlint_cmsis.operators.values.curves import curve_values
+from onnxlint_cmsis.operators.values.curves import Curve, CurveValues, gated, shrunk, truth, waving
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
 from onnxlint_cmsis.operators.values.joins import cast_values, clip_values, same_values
+from onnxlint_cmsis.operators.values.real_functions import (
+    celu,
+    elu,
+    erf,
+    gelu,
+    hard_sigmoid,
+    hard_swish,
+    mish,
+    plain,
+    selu,
+    shrink,
+    sigmoid_gate,
+    softplus,
+    softsign,
+    thresholded,
+)
 
 
-def curve(name: str, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
+def curve(name: str, shape: Curve, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
     """Record of a function of one variable; `zero` where it is 0 at 0, whatever its parameters are."""
+    return replace(_at_its_place(name, risk, zero=zero), values=CurveValues(shape))
+
+
+def _at_its_place(name: str, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
+    """Record of another operator that looks at one element at a time."""
     made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, zero=(0,) if zero else ())
-    values = curve_values if name in values_of.CURVES else OPAQUE
-    return replace(made, values=values, demand=elementwise_demand)
+    return replace(made, values=OPAQUE, demand=elementwise_demand)
 
 
 ONE = Roles(ones=(0,))
 """A new constant element is 1, since the function is not finite at 0."""
 
 IDENTITY = replace(
-    curve("Identity", zero=True), elements=Elements.SAME, sizes=same_sizes, values=same_values, fold=fold_identity
+    _at_its_place("Identity", zero=True),
+    elements=Elements.SAME,
+    sizes=same_sizes,
+    values=same_values,
+    fold=fold_identity,
 )
-DROPOUT = replace(curve("Dropout", zero=True), elements=Elements.SAME, values=loose_values)
-CAST_LIKE = replace(curve("CastLike", Risk.SHORT_TYPE, zero=True), elements=Elements.CAST, values=cast_values)
+DROPOUT = replace(_at_its_place("Dropout", zero=True), elements=Elements.SAME, values=loose_values)
+CAST_LIKE = replace(_at_its_place("CastLike", Risk.SHORT_TYPE, zero=True), elements=Elements.CAST, values=cast_values)
 CAST = replace(
-    curve("Cast", Risk.SHORT_TYPE, zero=True),
+    _at_its_place("Cast", Risk.SHORT_TYPE, zero=True),
     elements=Elements.CAST,
     sizes=same_sizes,
     values=cast_values,
     fold=fold_cast,
 )
-LEAKY_RELU = curve("LeakyRelu", zero=True)
-RELU = replace(curve("Relu", zero=True), elements=Elements.SELECTED)
-SIGMOID = replace(curve("Sigmoid"), bounds=(0.0, 1.0))
-GELU = curve("Gelu", zero=True)
-CLIP = replace(curve("Clip", Risk.LARGE_OPERAND), values=clip_values)
+LEAKY_RELU = curve("LeakyRelu", of.LEAKY_RELU, zero=True)
+RELU = replace(curve("Relu", of.RELU, zero=True), elements=Elements.SELECTED)
+SIGMOID = replace(curve("Sigmoid", of.SIGMOID), bounds=(0.0, 1.0))
+GELU = curve("Gelu", Curve(gelu, (-0.7517916, -0.7524614), 8), zero=True)
+CLIP = replace(_at_its_place("Clip", Risk.LARGE_OPERAND), values=clip_values)
 
 CURVES = (
     *(IDENTITY, DROPOUT, CAST, CAST_LIKE, LEAKY_RELU, RELU, SIGMOID, GELU, CLIP),
-    curve("Abs", zero=True),
-    curve("Acos", Risk.ALWAYS),
-    replace(curve("Acosh", Risk.ALWAYS), roles=ONE),
-    curve("Asin", Risk.ALWAYS, zero=True),
-    curve("Asinh", zero=True),
-    curve("Atan", zero=True),
-    curve("Atanh", Risk.ALWAYS, zero=True),
-    curve("BitwiseNot"),
-    curve("Ceil", zero=True),
-    curve("Celu", zero=True),
-    curve("Cos"),
-    curve("Cosh", Risk.ALWAYS),
-    curve("Elu", zero=True),
-    curve("Erf", zero=True),
-    curve("Exp", Risk.ALWAYS),
-    curve("Floor", zero=True),
-    replace(curve("HardSigmoid"), bounds=(0.0, 1.0)),
-    curve("HardSwish", zero=True),
-    curve("IsInf"),
-    curve("IsNaN"),
-    replace(curve("Log", Risk.ALWAYS), roles=ONE),
-    curve("Mish", zero=True),
-    curve("Neg", zero=True),
-    curve("Not"),
-    replace(curve("Reciprocal", Risk.ALWAYS), roles=ONE),
-    curve("Round", zero=True),
-    curve("Selu", zero=True),
-    curve("Shrink"),
-    curve("Sign", zero=True),
-    curve("Sin", zero=True),
-    curve("Sinh", Risk.ALWAYS, zero=True),
-    curve("Softplus"),
-    curve("Softsign", zero=True),
-    curve("Sqrt", Risk.ALWAYS, zero=True),
-    curve("Swish", zero=True),
-    curve("Tan", zero=True),
-    curve("Tanh", zero=True),
-    curve("ThresholdedRelu", zero=True),
+    curve("Abs", Curve(plain(np.abs), (0.0,), 0), zero=True),
+    curve("Acos", Curve(plain(np.arccos), domain=(-1.0, 1.0)), Risk.ALWAYS),
+    replace(curve("Acosh", Curve(plain(np.arccosh), domain=(1.0, math.inf)), Risk.ALWAYS), roles=ONE),
+    curve("Asin", Curve(plain(np.arcsin), domain=(-1.0, 1.0)), Risk.ALWAYS, zero=True),
+    curve("Asinh", Curve(plain(np.arcsinh)), zero=True),
+    curve("Atan", Curve(plain(np.arctan)), zero=True),
+    curve("Atanh", Curve(plain(np.arctanh), domain=(-1.0, 1.0), poles=(-1.0, 1.0)), Risk.ALWAYS, zero=True),
+    _at_its_place("BitwiseNot"),
+    curve("Ceil", Curve(plain(np.ceil), rounds=0, jumps=True), zero=True),
+    curve("Celu", Curve(celu, (0.0,)), zero=True),
+    curve("Cos", Curve(plain(np.cos), ends=waving)),
+    curve("Cosh", Curve(plain(np.cosh), (0.0,), grows=True), Risk.ALWAYS),
+    curve("Elu", Curve(elu, (0.0,)), zero=True),
+    curve("Erf", Curve(erf), zero=True),
+    curve("Exp", Curve(plain(np.exp), grows=True, least=0.0), Risk.ALWAYS),
+    curve("Floor", Curve(plain(np.floor), rounds=0, jumps=True), zero=True),
+    replace(curve("HardSigmoid", Curve(hard_sigmoid, least=0.0)), bounds=(0.0, 1.0)),
+    curve("HardSwish", Curve(hard_swish, (-3.0, -1.5)), zero=True),
+    curve("IsInf", truth(lambda x: x * 0)),
+    curve("IsNaN", truth(lambda x: x * 0)),
+    replace(curve("Log", of.LOG, Risk.ALWAYS), roles=ONE),
+    curve("Mish", Curve(mish, ends=gated), zero=True),
+    curve("Neg", Curve(plain(np.negative), rounds=0), zero=True),
+    curve("Not", truth(lambda x: 1 - x)),
+    replace(curve("Reciprocal", Curve(plain(lambda x: 1 / x), poles=(0.0,)), Risk.ALWAYS), roles=ONE),
+    curve("Round", Curve(plain(np.rint), rounds=0, jumps=True), zero=True),
+    curve("Selu", Curve(selu, (0.0,)), zero=True),
+    curve("Shrink", Curve(shrink, ends=shrunk)),
+    curve("Sign", Curve(plain(np.sign), rounds=0, jumps=True), zero=True),
+    curve("Sin", Curve(plain(np.sin), ends=waving), zero=True),
+    curve("Sinh", Curve(plain(np.sinh), grows=True), Risk.ALWAYS, zero=True),
+    curve("Softplus", Curve(softplus, least=0.0)),
+    curve("Softsign", Curve(softsign), zero=True),
+    curve("Sqrt", of.SQRT, Risk.ALWAYS, zero=True),
+    curve("Swish", Curve(sigmoid_gate(1.0), ends=gated), zero=True),
+    curve("Tan", Curve(plain(np.tan), ends=lambda x, _node: finite(x)), zero=True),
+    curve("Tanh", of.TANH, zero=True),
+    curve("ThresholdedRelu", Curve(thresholded, rounds=0, jumps=True, ends=gated), zero=True),
 )

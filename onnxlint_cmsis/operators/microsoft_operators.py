@@ -19,6 +19,7 @@ from onnxlint_cmsis.operators.reduction_operators import SOFTMAX
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.slicing_operators import CONCAT
 from onnxlint_cmsis.operators.ties import microsoft_ties as ties
+from onnxlint_cmsis.operators.values import curves
 from onnxlint_cmsis.operators.values.broadcasts import biased_gelu
 from onnxlint_cmsis.operators.values.joins import quantized_concat
 from onnxlint_cmsis.operators.values.planes import quantized_pool
@@ -79,8 +80,8 @@ MICROSOFT_OPERATORS = (
     _quantized_pair("QLinearAdd", ADD),
     replace(_quantized_pair("QLinearMul", MUL), zero=BOTH),
     replace(_fused("QLinearWhere", WHERE), axes=ties.qlinear_where, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),
-    _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve("LeakyRelu")),
-    _on_integers("QLinearSigmoid", SIGMOID, quantized_curve("Sigmoid")),
+    _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve(curves.LEAKY_RELU)),
+    _on_integers("QLinearSigmoid", SIGMOID, quantized_curve(curves.SIGMOID)),
     replace(
         _fused("QLinearConcat", CONCAT),
         axes=ties.qlinear_concat,
@@ -94,7 +95,7 @@ MICROSOFT_OPERATORS = (
     _fused("DequantizeLinear", DEQUANTIZE_LINEAR),
     _fused("QuantizeLinear", QUANTIZE_LINEAR),
     _fused("Gelu", GELU),
-    _fused("QuickGelu", GELU),
+    replace(_fused("QuickGelu", GELU), values=curves.CurveValues(curves.QUICK_GELU)),
     replace(_fused("BiasGelu", GELU), axes=ties.bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
     replace(_fused("FastGelu", GELU), axes=ties.bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
 )

@@ -15,7 +15,6 @@ from onnxlint_cmsis.operators.facets import Elements, NotFollowed
 from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, Operator, alias
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
-from onnxlint_cmsis.operators.values.curves import curve_values
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
 from onnxlint_cmsis.operators.values.joins import cast_values, clip_values, same_values
 from onnxlint_cmsis.operators.values.stored_scales import called, through_scales
@@ -33,7 +32,7 @@ def _curve(name: str, of: str, *, error: float = 0.0, rescales: bool = False, **
     made = replace(alias(name, TFLITE, ONNX_CURVES[of]), sizes=COMPUTES, fold=NO_SHAPE_ARITHMETIC, bounds=None)
     if callable(made.values):
         like = called(of, **attributes)
-        made = replace(made, values=through_scales(curve_values, like, error=error, rescales=rescales))
+        made = replace(made, values=through_scales(made.values, like, error=error, rescales=rescales))
     return replace(made, elements=Elements.COMPUTED)
 
 

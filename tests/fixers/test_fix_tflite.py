@@ -68,7 +68,7 @@ def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
     shown = run(folder, "--diff", "a.tflite")
     assert (shown.returncode, model.read_bytes()) == (1, random_tflite(0))
     assert "a.tflite: would be fixed (policy faster)" in text(shown)
-    done = run(folder, "--fix", "a.tflite")
+    done = run(folder, "--fix-only", "a.tflite")
     assert done.returncode == 0, text(done)
     assert "a.tflite: fixed (policy faster)" in text(done)
     assert "in LiteRT, before and after: every output is bit for bit" in " ".join(text(done).split())
@@ -77,7 +77,7 @@ def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
     fixed = model.read_bytes()
     assert len(fixed) < len(random_tflite(0))
     assert (folder / "other.bin").read_bytes() == random_tflite(0)
-    again = run(folder, "--fix", "--exit-non-zero-on-fix", "a.tflite")
+    again = run(folder, "--fix-only", "--exit-non-zero-on-fix", "a.tflite")
     assert again.returncode == 0
     assert "left as it is" in text(again)
     assert contents(folder) == {"a.tflite": fixed, "other.bin": random_tflite(0)}

@@ -165,3 +165,46 @@ def test_a_reshape_states_its_new_sizes_twice() -> None:
     assert stated[4:] in (size.to_bytes(4, "little"), (-1).to_bytes(4, "little", signed=True))
     assert reshape.options["new_shape"] in ((1, size), (-1, size))
     assert found.proof().equal
+
+
+def other_types(data: str, weights: str) -> bytes:
+    """Three convolutions; the second has two channels that do nothing, the third sums over all."""
+    model = RandomModel(4)
+    kind, width = ("INT64", 8) if data == "INT16" else ("INT32", 4)
+
+    def constant(name: str, shape: list[int], kind: str, values: list[int], scales: list[float]) -> int:
+        if kind == "INT4":
+            halves = [value & 15 for value in [*values, 0][: len(values) + len(values) % 2]]
+            raw = bytes(low | high << 4 for low, high in zip(halves[::2], halves[1::2], strict=True))
+        else:
+            raw = b"".join(value.to_bytes(1 if kind == "INT8" else width, "little", signed=True) for value in values)
+        model.buffers.append({"data": list(raw)})
+        quantization = {"scale": scales, "zero_point": [0] * len(scales), "quantized_dimension": 0}
+        place = {"name": name, "shape": shape, "type": kind, "buffer": len(model.buffers) - 1}
+        model.tensors.append({**place, "quantization": quantization})
+        return len(model.tensors) - 1
+
+    last = source = model.tensor("x", [1, 3, 3, 3], 0.05, 0)
+    for number, (count, dead) in enumerate(((5, ()), (5, (1, 3)), (3, ()))):
+        channels = model.shape(last)[3]
+        values = [0 if place // channels in dead else model.rng.randrange(-8, 8) for place in range(count * channels)]
+        scales = [0.01 * (1 + place) for place in range(count)]
+        stored = constant(f"w{number}", [count, 1, 1, channels], weights, values, scales)
+        biases = [0 if place in dead else model.rng.randrange(-99, 99) for place in range(count)]
+        added = constant(f"b{number}", [count], kind, biases, [0.05 * scale for scale in scales])
+        options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU"}
+        made = model.tensor(f"c{number}", [1, 3, 3, count], 0.05, 0)
+        last = model.operator("CONV_2D", [last, stored, added], made, ("Conv2DOptions", options))
+    for each in model.tensors:
+        each["type"] = data if not each["buffer"] else each["type"]
+    return model.finished(source, last)
+
+
+@pytest.mark.parametrize(("data", "weights"), [("INT16", "INT8"), ("INT8", "INT4")])
+def test_other_types_are_resized_too(data: str, weights: str) -> None:
+    found = case(other_types(data, weights), dict.fromkeys(range(9), 0) | {1: 2})
+    named = tensors(found.new)[1]
+    assert (named["w1"].shape, named["w2"].shape[3]) == ((3, 1, 1, 7), 3)
+    proof = found.proof()
+    assert proof.equal, proof.reason
+    assert proof.inner == 2

@@ -156,6 +156,44 @@ class RandomModel:
         made = self.made(f"pool{len(self.operators)}", shape, like=source)
         return self.operator(op, [source], made, ("Pool2DOptions", options))
 
+    def transposed(self, source: int) -> int:
+        """A transposed convolution, which is told the shape of what it makes."""
+        number, (batch, height, width, channels) = len(self.operators), self.shape(source)
+        count = self.rng.randrange(2, 6)
+        shape = [batch, 2 * height, 2 * width, count]
+        pair = self.weights(f"up{number}", [count, 2, 2, channels], 0, source, self.dead(count))
+        sizes = self.constant(f"sizes{number}", [4], "INT32", shape, [], 0)
+        options = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
+        made = self.made(f"up{number}", shape)
+        inputs = [sizes, pair[0], source, pair[1]]
+        return self.operator("TRANSPOSE_CONV", inputs, made, ("TransposeConvOptions", options))
+
+    def sliced(self, source: int) -> int:
+        """Some channels of two halves, exchanged."""
+        number, (batch, height, width, channels) = len(self.operators), self.shape(source)
+        axis = self.constant(f"axis{number}", [], "INT32", [3], [], 0)
+        if channels % 2:
+            return self.pool(source)
+        halves = [self.made(f"half{number}{side}", [batch, height, width, channels // 2], like=source) for side in "ab"]
+        self.operator("SPLIT", [axis, source], halves[0], ("SplitOptions", {"num_splits": 2}))
+        self.operators[-1]["outputs"] = halves
+        made = self.made(f"swapped{number}", [batch, height, width, channels], like=source)
+        return self.operator("CONCATENATION", halves[::-1], made, ("ConcatenationOptions", {"axis": 3}))
+
+    def averaged(self, source: int) -> int:
+        """The mean of each channel."""
+        number, (batch, _, _, channels) = len(self.operators), self.shape(source)
+        axes = self.constant(f"axes{number}", [2], "INT32", [1, 2], [], 0)
+        made = self.made(f"mean{number}", [batch, 1, 1, channels], like=source)
+        return self.operator("MEAN", [source, axes], made, ("ReducerOptions", {"keep_dims": True}))
+
+    def scaled(self, source: int) -> int:
+        """A channel's factor, as squeeze and excitation has it: a constant for each."""
+        number, channels = len(self.operators), self.shape(source)[3]
+        factors = [self.rng.randrange(-120, 120) for _ in range(channels)]
+        stored = self.constant(f"factors{number}", [1, 1, 1, channels], "INT8", factors, [0.01], 0)
+        return self.operator("MUL", [source, stored], self.made(f"mul{number}", self.shape(source)), ("MulOptions", {}))
+
     def padded(self, source: int) -> int:
         batch, height, width, channels = self.shape(source)
         pads = self.constant(f"pads{len(self.operators)}", [4, 2], "INT32", [0, 0, 1, 0, 0, 1, 0, 0], [], 0)
@@ -214,6 +252,7 @@ def random_tflite(seed: int) -> bytes:
     source = last = model.tensor("x", [1, 6, 6, 3], 0.05, -3, shape_signature=[-1, 6, 6, 3])
     last = model.convolution(last)
     steps = [model.convolution, model.depthwise, model.residual, model.joined, model.pool, model.padded]
+    steps += [model.transposed, model.sliced, model.averaged, model.scaled]
     for step in rng.choices(steps, k=rng.randrange(2, 6)):
         last = step(last)
     last = model.convolution(last)

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.interval import Fault, Interval, either, finite, made, within
+from onnxlint_cmsis.algebra.interval import Fault, Interval, either, made, within
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.real_functions import (
     Real,
-    celu,
-    elu,
-    erf,
     fast_gelu,
-    gelu,
-    hard_sigmoid,
-    hard_swish,
-    mish,
     plain,
-    selu,
-    shrink,
     sigmoid,
     sigmoid_gate,
     sloped,
-    softplus,
-    softsign,
-    thresholded,
 )
 from onnxlint_cmsis.operators.values.value_view import ValueView, real_attribute
 
@@ -106,81 +95,52 @@ def _checked(x: Interval, result: Interval, curve: Curve) -> Interval:
     return result.flawed(np.isnan(result.low) & ~np.isnan(x.low), Fault("may be NaN or infinite"))
 
 
-def _gated(x: Interval, _node: Node) -> Interval:
+def gated(x: Interval, _node: Node) -> Interval:
     """The input times something from 0 to 1."""
     return made(np.minimum(x.low, 0), np.maximum(x.high, 0), x)
 
 
-def _waving(x: Interval, _node: Node) -> Interval:
+def waving(x: Interval, _node: Node) -> Interval:
+    """Something from -1 to 1."""
     return within(x, -1.0, 1.0)
 
 
-def _shrunk(x: Interval, node: Node) -> Interval:
+def shrunk(x: Interval, node: Node) -> Interval:
+    """Numbers pulled towards 0 by the bias."""
     bias = abs(real_attribute(node, "bias", 0.0))
     return made(np.minimum(x.low - bias, 0), np.maximum(x.high + bias, 0), x)
 
 
-def _test(function: Callable[[Floats], Floats]) -> Curve:
+def truth(function: Callable[[Floats], Floats]) -> Curve:
     """A truth value of what is finite."""
     return Curve(plain(function), rounds=0, ends=lambda x, _node: within(x, 0.0, 1.0))
 
 
-FAST_GELU = Curve(fast_gelu, ends=_gated)
+FAST_GELU = Curve(fast_gelu, ends=gated)
 """Gelu by a hyperbolic tangent."""
-CURVES: dict[str, Curve] = {
-    "Abs": Curve(plain(np.abs), (0.0,), 0),
-    "Acos": Curve(plain(np.arccos), domain=(-1.0, 1.0)),
-    "Acosh": Curve(plain(np.arccosh), domain=(1.0, math.inf)),
-    "Asin": Curve(plain(np.arcsin), domain=(-1.0, 1.0)),
-    "Asinh": Curve(plain(np.arcsinh)),
-    "Atan": Curve(plain(np.arctan)),
-    "Atanh": Curve(plain(np.arctanh), domain=(-1.0, 1.0), poles=(-1.0, 1.0)),
-    "Ceil": Curve(plain(np.ceil), rounds=0, jumps=True),
-    "Celu": Curve(celu, (0.0,)),
-    "Cos": Curve(plain(np.cos), ends=_waving),
-    "Cosh": Curve(plain(np.cosh), (0.0,), grows=True),
-    "Elu": Curve(elu, (0.0,)),
-    "Erf": Curve(erf),
-    "Exp": Curve(plain(np.exp), grows=True, least=0.0),
-    "FastGelu": FAST_GELU,
-    "Floor": Curve(plain(np.floor), rounds=0, jumps=True),
-    "Gelu": Curve(gelu, (-0.7517916, -0.7524614), 8),
-    "HardSigmoid": Curve(hard_sigmoid, least=0.0),
-    "HardSwish": Curve(hard_swish, (-3.0, -1.5)),
-    "IsInf": _test(lambda x: x * 0),
-    "IsNaN": _test(lambda x: x * 0),
-    "LeakyRelu": Curve(sloped("alpha", 0.01), (0.0,)),
-    "Log": Curve(plain(np.log), domain=(0.0, math.inf), poles=(0.0,)),
-    "Mish": Curve(mish, ends=_gated),
-    "Neg": Curve(plain(np.negative), rounds=0),
-    "Not": _test(lambda x: 1 - x),
-    "QuickGelu": Curve(sigmoid_gate(1.702), ends=_gated),
-    "Reciprocal": Curve(plain(lambda x: 1 / x), poles=(0.0,)),
-    "Relu": Curve(lambda x, _node: np.maximum(x, 0), rounds=0),
-    "Round": Curve(plain(np.rint), rounds=0, jumps=True),
-    "Selu": Curve(selu, (0.0,)),
-    "Shrink": Curve(shrink, ends=_shrunk),
-    "Sigmoid": Curve(sigmoid, least=0.0),
-    "Sign": Curve(plain(np.sign), rounds=0, jumps=True),
-    "Sin": Curve(plain(np.sin), ends=_waving),
-    "Sinh": Curve(plain(np.sinh), grows=True),
-    "Softplus": Curve(softplus, least=0.0),
-    "Softsign": Curve(softsign),
-    "Sqrt": Curve(plain(np.sqrt), domain=(0.0, math.inf), least=0.0),
-    "Swish": Curve(sigmoid_gate(1.0), ends=_gated),
-    "Tan": Curve(plain(np.tan), ends=lambda x, _node: finite(x)),
-    "Tanh": Curve(plain(np.tanh)),
-    "ThresholdedRelu": Curve(thresholded, rounds=0, jumps=True, ends=_gated),
-}
-"""Functions of one variable, by operator."""
-PLAIN_ACTIVATIONS = ("Relu", "Sigmoid", "Tanh")
+RELU = Curve(lambda x, _node: np.maximum(x, 0), rounds=0)
+SIGMOID = Curve(sigmoid, least=0.0)
+TANH = Curve(plain(np.tanh))
+LOG = Curve(plain(np.log), domain=(0.0, math.inf), poles=(0.0,))
+SQRT = Curve(plain(np.sqrt), domain=(0.0, math.inf), least=0.0)
+LEAKY_RELU = Curve(sloped("alpha", 0.01), (0.0,))
+QUICK_GELU = Curve(sigmoid_gate(1.702), ends=gated)
+"""Gelu by a logistic function."""
+PLAIN_ACTIVATIONS = {"Relu": RELU, "Sigmoid": SIGMOID, "Tanh": TANH}
 """Fused activations without parameters."""
 
 
-def curve_values(node: Node, view: ValueView) -> Interval | None:
-    """Any function of `CURVES`."""
-    x = view.input(node, 0)
-    return None if x is None else bent(x, CURVES[node.op_type], node, view.rounding(node))
+@dataclass(frozen=True)
+class CurveValues:
+    """Transfer function of an operator that is a function of one variable."""
+
+    curve: Curve
+    """The function."""
+
+    def __call__(self, node: Node, view: ValueView) -> Interval | None:
+        """Values of the result."""
+        x = view.input(node, 0)
+        return None if x is None else bent(x, self.curve, node, view.rounding(node))
 
 
 def activated(x: Interval, node: Node, rounding: float) -> Interval | None:
@@ -188,4 +148,4 @@ def activated(x: Interval, node: Node, rounding: float) -> Interval | None:
     name = node.text("activation")
     if not name:
         return x
-    return bent(x, CURVES[name], node, rounding) if name in PLAIN_ACTIVATIONS else None
+    return bent(x, PLAIN_ACTIVATIONS[name], node, rounding) if name in PLAIN_ACTIVATIONS else None

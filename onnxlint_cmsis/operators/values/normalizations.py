@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxlint_cmsis.algebra.interval import Fault, Interval, finite, number, within
 from onnxlint_cmsis.algebra.spread import fits, lay
-from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.curves import SQRT, bent
 from onnxlint_cmsis.operators.values.pairs import add, divide, multiply, subtract
 from onnxlint_cmsis.operators.values.planes import leveled
 from onnxlint_cmsis.operators.values.value_view import ValueView, real_attribute
@@ -31,7 +31,7 @@ def batch_normalization(node: Node, view: ValueView) -> Interval | None:
     scale, bias, average, variance = known
     rounding, power = view.rounding(node), add(variance, number(real_attribute(node, "epsilon", 1e-5)), 0.0)
     flawed = power.flawed(~(power.low > 0) & ~np.isnan(power.low), Fault("may be NaN or infinite", variance))
-    factor = divide(scale, bent(flawed, CURVES["Sqrt"], node, 0.0), rounding)
+    factor = divide(scale, bent(flawed, SQRT, node, 0.0), rounding)
     return add(multiply(subtract(x, average, rounding), factor, 2 * rounding), bias, 2 * rounding)
 
 

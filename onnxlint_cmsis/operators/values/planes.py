@@ -11,7 +11,7 @@ from onnxlint_cmsis.algebra.interval import Fault, Interval, either, finite, hul
 from onnxlint_cmsis.algebra.number_types import SLACK
 from onnxlint_cmsis.algebra.spread import level
 from onnxlint_cmsis.graph.window_attributes import padded
-from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.curves import LOG, bent
 from onnxlint_cmsis.operators.values.scaling import real_input, requantized
 from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView, has
 
@@ -39,7 +39,7 @@ def total(x: Interval, _node: Node, _rounding: float) -> Interval:
 
 def log_total(x: Interval, node: Node, rounding: float) -> Interval:
     """Logarithm of a sum."""
-    return bent(total(x, node, rounding), CURVES["Log"], node, rounding)
+    return bent(total(x, node, rounding), LOG, node, rounding)
 
 
 def norm(x: Interval, _node: Node, _rounding: float) -> Interval:

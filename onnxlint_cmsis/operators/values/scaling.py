@@ -10,7 +10,7 @@ import numpy as np
 from onnxlint_cmsis.algebra.interval import Interval, number
 from onnxlint_cmsis.algebra.number_types import SLACK, limits
 from onnxlint_cmsis.algebra.spread import fits, lay
-from onnxlint_cmsis.operators.values.curves import CURVES, bent
+from onnxlint_cmsis.operators.values.curves import Curve, bent
 from onnxlint_cmsis.operators.values.pairs import PAIRS, add, divide, multiply, subtract
 from onnxlint_cmsis.operators.values.value_view import ValueRule, ValueView, has
 
@@ -114,14 +114,14 @@ def quantized_pair(op_type: str) -> ValueRule:
     return rule
 
 
-def quantized_curve(op_type: str) -> ValueRule:
+def quantized_curve(curve: Curve) -> ValueRule:
     """A function of one quantized tensor."""
 
     def rule(node: Node, view: ValueView) -> Interval | None:
         real = real_input(node, view, 0)
         if real is None:
             return None
-        return requantized(bent(real, CURVES[op_type], node, SLACK).rounded(SLACK), node, view)
+        return requantized(bent(real, curve, node, SLACK).rounded(SLACK), node, view)
 
     return rule
 
