@@ -13,6 +13,7 @@ from onnxlint_cmsis.lower import Layer, Lowered, lower
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
+from onnxlint_cmsis.runtimes.runtime_facts import RuntimeFacts
 from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
@@ -50,25 +51,11 @@ class AnalysisSettings(NamedTuple):
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
 
 
-class RuntimeArena(NamedTuple):
-    """Memory that a runtime takes for a model, to the byte."""
-
-    used: int
-    """Bytes that it reports once all is allocated."""
-    needed: int
-    """Bytes that have to be given, which can be more while it plans."""
-
-
-class ModelAnalysis:
+class ModelAnalysis(RuntimeFacts):
     """What follows from the bytes of one model for some targets.
 
     The graph is read at once. Everything else is worked out when first asked for, and kept.
     """
-
-    in_file_order = True
-    """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
-    repairable = True
-    """Whether layers can be rewritten in the file."""
 
     def __init__(
         self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None
@@ -138,19 +125,6 @@ class ModelAnalysis:
         from onnxlint_cmsis.runtimes.judge import remarks
 
         return remarks(self.graph, self.judged.layers, self.settings.runtime)
-
-    @property
-    def remarks_on_build(self) -> tuple[str, ...]:
-        """What is to be said of the build of the runtime, as notes."""
-        return ()
-
-    def stored_constants(self) -> int | None:
-        """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
-        return None
-
-    def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:
-        """Memory that the runtime takes; None where the file does not tell."""
-        return None
 
     @cached_property
     def work(self) -> dict[int, Work]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.graph.model import NOT_LOOKED_AT
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
@@ -61,7 +60,6 @@ def lint_file(
             *model.remarks_on_build,
             *_skips(path, settings, too_large),
             *fit.notes,
-            *(f"{each.message}." for each in graph.problems if each.kind == NOT_LOOKED_AT),
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
@@ -121,8 +119,6 @@ def _problems(graph: Graph) -> Iterator[Finding]:
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
-        if problem.kind == NOT_LOOKED_AT:
-            continue
         node = by_label.get(problem.node)
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
         where = node_location(graph.path, node) if node else Location(graph.path)

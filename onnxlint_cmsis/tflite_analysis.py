@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis, RuntimeArena
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.stored_arrays import reader, stored_bytes
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.runtimes.runtime import runtime_for
+from onnxlint_cmsis.runtimes.runtime_facts import RuntimeArena
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
@@ -34,6 +35,7 @@ class TfliteAnalysis(ModelAnalysis):
     """What follows from one `.tflite` file for some targets."""
 
     in_file_order = False
+    beside = "reference code"
     repairable = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
@@ -112,6 +114,10 @@ class TfliteAnalysis(ModelAnalysis):
     def stored_constants(self) -> int:
         """Bytes of the constants, which stay in flash."""
         return stored_bytes(self.file)
+
+    def runtime_scratch(self, target: Target) -> int:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena."""
+        return max((sum(row.scratch) for row in self.report(target).operators), default=0)
 
     def runtime_arena(self, target: Target) -> RuntimeArena | None:
         """The arena of a build with checks; None where there is none."""

@@ -216,7 +216,7 @@ class Resize(NamedTuple):
     """Where LOCKED: the node and the reason."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Content:
     """What is said about one place of one model."""
 
@@ -255,7 +255,7 @@ class Statement(Content):
     """A milder level than the rule's; None for the rule's."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class RuleStamp:
     """The rule that a finding belongs to."""
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.fixers.fix import Fixed, fix_model  # noqa: E402
 from onnxlint_cmsis.fixers.request import fix_request  # noqa: E402
 from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
 from onnxlint_cmsis.planning.policies import POLICIES  # noqa: E402
-from onnxlint_cmsis.reporters.fixes import proof_text  # noqa: E402
+from onnxlint_cmsis.reporters.proof_lines import proof_text  # noqa: E402
 
 TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 

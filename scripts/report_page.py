@@ -21,9 +21,10 @@ from onnxlint_cmsis.results.fix_result import (
     TargetTotal,
     TensorChange,
 )
-from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
+from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 
 HEAD = """# What a report tells of a fix
 
@@ -45,6 +46,7 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("each of locked", Locked),
     ("each of left", SkippedClass),
     ("macs and bytes", Numbers),
+    ("each of changes", ValueChange),
     ("proof", Proof),
     ("each of proof.differences", Difference),
     ("each of proof.unreached", IfBranch),
@@ -62,21 +64,40 @@ REPAIRS_HEAD = """
 
 Channel counts are not the only way round a known hazard. A repair changes nodes instead, only where a target meets the
 hazard, and computes the same; it is proven like every other fix, and a second fix finds nothing more to do. Where
-channel counts and a repair both help, the model with fewer predicted instructions is taken.
+channel counts and a repair both help, the model with fewer predicted instructions is taken. A Pad behind an input of
+the model (`--unsafe-fixes`) is added only for what no repair answers.
+
+Those marked `--unsafe-fixes` are not exact. No output of the model may change by more than one step of its
+quantization, the larger one of before and after, on all inputs of the proof, and no repaired layer's result by more
+because of its own repair, with ONNX Runtime's optimisers off; `changes` has the largest change seen. What would change
+more is left, with the number. signed-integers is proven with these optimisers off: with them on ONNX Runtime fuses
+other nodes for int8 than for uint8, and numbers between two integers go the other way.
 
 | repair | what it does | hazards that it answers | price |
 |---|---|---|---|
 """
 
+UNREPAIRED_HEAD = """
+## What no repair answers
+
+| hazards | why |
+|---|---|
+"""
+
 
 def repairs_section(repairs: Iterable[RepairRow]) -> str:
     """The table of repairs."""
-    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs)
+    left: dict[str, list[str]] = {}
+    for name, why in UNREPAIRED.items():
+        left.setdefault(why, []).append(f"`{name}`")
+    reasons = "".join(f"| {', '.join(names)} | {why} |\n" for why, names in left.items())
+    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs) + UNREPAIRED_HEAD + reasons
 
 
 def _repair(row: RepairRow) -> str:
     hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"none: the rule {row.rule}"
-    return f"| {row.name} | {row.what} | {hazards} | {row.price} |\n"
+    name = row.name if row.exact else f"{row.name} (`--unsafe-fixes`)"
+    return f"| {name} | {row.what} | {hazards} | {row.price} |\n"
 
 
 def _section(title: str, made_from: type[Any]) -> str:

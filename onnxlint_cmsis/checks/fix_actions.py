@@ -29,5 +29,10 @@ GROW = FixAction(
 )
 REMOVE = FixAction("remove", ("faster",), "takes out channels that are constant or unread")
 REWRITE = FixAction("rewrite", ("faster", "route", "align"), "rewrites nodes so that the same is computed without it")
+RESCALE = FixAction(
+    "rescale",
+    ("faster", "route", "align"),
+    "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step",
+)
 
-ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE)
+ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RESCALE)

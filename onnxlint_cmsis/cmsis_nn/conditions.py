@@ -10,23 +10,18 @@ from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.comparisons import OPPOSITE, compared, shown
 from onnxlint_cmsis.cmsis_nn.expressions import Term, Values, term
-from onnxlint_cmsis.cmsis_nn.frozen import Frozen
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 
-class Condition(Frozen):
+class Condition(NamedTuple):
     """A comparison of two terms, or all or any of several conditions."""
-
-    __slots__ = ("op", "parts", "terms")
 
     op: str
     """`==`, `!=`, `<`, `<=`, `>`, `>=`, `all` or `any`."""
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...] = ()
     """Left and right of a comparison."""
-    parts: tuple[Condition, ...]
+    parts: tuple[Condition, ...] = ()
     """Members of `all` or `any`."""
-
-    def __init__(self, op: str, terms: tuple[Term, ...] = (), parts: tuple[Condition, ...] = ()) -> None:
-        self._fill(op, parts, terms)
 
     def evaluate(self, values: Values) -> bool | None:
         """True, False, or None where an unknown size leaves it open."""

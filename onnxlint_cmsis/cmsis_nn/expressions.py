@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from onnxlint_cmsis.cmsis_nn.frozen import Frozen
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 Values = Mapping[str, int | None]
 """What is known of a call: CMSIS-NN's name -> number, None where the model leaves it symbolic."""
@@ -34,33 +34,28 @@ def remainder(left: int, right: int) -> int | None:
     return None if whole is None else left - whole * right
 
 
-class Term(Frozen):
+class Term(NamedTuple):
     """A variable, a number, or C arithmetic on terms. Build it with `var` and Python's operators."""
-
-    __slots__ = ("name", "op", "parts", "value")
 
     op: str
     """`var`, `int`, `name` (a named term), `max`, `min`, or the C operator."""
-    parts: tuple[Term, ...]
+    parts: tuple[Term, ...] = ()
     """Operands, left to right."""
-    name: str
+    name: str = ""
     """Variable's name, or the name a sub-term goes by in messages."""
-    value: int
+    value: int = 0
     """Number, where op is `int`."""
 
-    def __init__(self, op: str, parts: tuple[Term, ...] = (), name: str = "", value: int = 0) -> None:
-        self._fill(name, op, parts, value)
-
-    def __add__(self, other: Term | int) -> Term:
+    def __add__(self, other: Term | int) -> Term:  # type: ignore[override] # sums of terms, not of tuples
         return Term("+", (self, term(other)))
 
     def __sub__(self, other: Term | int) -> Term:
         return Term("-", (self, term(other)))
 
-    def __mul__(self, other: Term | int) -> Term:
+    def __mul__(self, other: Term | int) -> Term:  # type: ignore[override]
         return Term("*", (self, term(other)))
 
-    def __rmul__(self, other: int) -> Term:
+    def __rmul__(self, other: int) -> Term:  # type: ignore[override]
         return Term("*", (term(other), self))
 
     def __floordiv__(self, other: Term | int) -> Term:

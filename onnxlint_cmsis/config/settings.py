@@ -258,8 +258,9 @@ class Settings:
     unsafe_fixes: bool = setting(
         "flag",
         False,
-        "Fix also where constants have to go into float biases, which is not exact, and where a Pad node behind an "
-        "input steps around an error or a wrong result.",
+        "Fix also where that is not exact: constants go into float biases, Softmax gets scale 1/256, and pools, Concat "
+        "and Pad get one scale, where outputs change by at most one step. Also put a Pad node behind an input where "
+        "that steps around an error or a wrong result.",
         option="--unsafe-fixes",
     )
     weights: bool = setting(

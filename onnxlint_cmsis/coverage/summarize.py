@@ -26,7 +26,7 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     macs = [model.work[record.node.index].macs for record in model.lowered.records]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
     arena = None if model.stored_constants() is not None else _arena(model)
-    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena)
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, model.beside)
 
 
 def _arena(model: ModelAnalysis) -> int | None:
@@ -42,7 +42,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     run = groups[Verdict.CMSIS_NN]
     costs = [model.cost(record, target) for record in run]
     beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
-    stored, arena = model.stored_constants(), model.runtime_arena(target)
+    stored, arena, scratch = model.stored_constants(), model.runtime_arena(target), model.runtime_scratch(target)
     constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
     return TargetSummary(
         target.label,
@@ -54,7 +54,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         measured_build(target),
         costs.count(None) + beside,
         constants,
-        max((_scratch(model.route(record.layer.call, target)) for record in run if record.layer), default=0),
+        _largest_scratch(model, run, target) if scratch is None else scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
     )
@@ -76,6 +76,12 @@ def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
 def _constants(record: LoweredLayer, target: Target) -> int:
     known = parameters(record.layer.call, target) if record.layer else None
     return known.total if known else 0
+
+
+def _largest_scratch(model: ModelAnalysis, run: Sequence[LoweredLayer], target: Target) -> int:
+    """Bytes of the largest scratch buffer that a function asks for."""
+    routes = (model.route(record.layer.call, target) for record in run if record.layer)
+    return max(map(_scratch, routes), default=0)
 
 
 def _scratch(taken: Route) -> int:

@@ -95,18 +95,19 @@ def _axes(
 
 
 def _appearances(context: Context) -> Iterator[tuple[str, tuple[int, int] | None, tuple[Dimension, ...]]]:
-    """Tensors in order of first appearance, with the use where it is a constant vector's."""
+    """Each tensor once, in order of first appearance, and each use of a constant vector."""
+    left = dict(context.tensors)
     for node in context.graph.nodes:
         for position, name in enumerate(node.inputs):
             use = (node.index, position)
             if use in context.uses:
                 yield name, use, context.uses[use]
-            elif name in context.tensors:
-                yield name, None, context.tensors[name]
+            elif name in left:
+                yield name, None, left.pop(name)
         for name in node.outputs:
-            if name in context.tensors:
-                yield name, None, context.tensors[name]
-    for name, dimensions in context.tensors.items():
+            if name in left:
+                yield name, None, left.pop(name)
+    for name, dimensions in left.items():
         yield name, None, dimensions
 
 
@@ -118,12 +119,7 @@ def _members(
 ) -> dict[int, dict[tuple[str, int], None]]:
     """Tensor and axis of every appearance of the chosen leaves."""
     members: dict[int, dict[tuple[str, int], None]] = {leaf: {} for leaf in chosen}
-    done: set[str] = set()
     for name, use, _ in _appearances(context):
-        if use is None and name in done:
-            continue
-        if use is None:
-            done.add(name)
         for position, axis in enumerate(axes[name] if use is None else uses[use]):
             for leaf in leaves(axis):
                 if leaf in members:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, text
 from onnxlint_cmsis.algebra.variables import Lock
@@ -40,7 +40,7 @@ class DimensionClass(NamedTuple):
     """Why it may not change; empty unless LOCKED."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SizeName:
     """A number in the file that names sizes and has to follow them: `sign` times the sum of the parts' sizes."""
 
@@ -62,7 +62,7 @@ class SizeName:
     """1, or -1 where the number counts from the end."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dimensions:
     """What every axis of a model is made of."""
 
@@ -70,11 +70,11 @@ class Dimensions:
     """All classes that some layer's weights decide or read, by id."""
     size_names: tuple[SizeName, ...]
     """Every number in the file that names a size."""
-    _axes: dict[str, tuple[Axis, ...]] = field(repr=False)
-    _uses: dict[tuple[int, int], tuple[Axis, ...]] = field(repr=False)
-    _locks: dict[int, tuple[Lock, ...]] = field(repr=False)
-    _multipliers: dict[int, Axis] = field(repr=False)
-    _classes: dict[int, DimensionClass] = field(repr=False)
+    _axes: dict[str, tuple[Axis, ...]]
+    _uses: dict[tuple[int, int], tuple[Axis, ...]]
+    _locks: dict[int, tuple[Lock, ...]]
+    _multipliers: dict[int, Axis]
+    _classes: dict[int, DimensionClass]
 
     def axes(self, tensor: str) -> tuple[Axis, ...] | None:
         """Axes of a tensor; None where its rank is unknown. For a shared constant vector, those of its first use."""

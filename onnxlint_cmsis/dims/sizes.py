@@ -13,7 +13,7 @@ def follow(node: Node, context: Context) -> None:
     """Carry sizes through the node, and lock those that it computes with in a way that is not followed."""
     operator = operator_of(node)
     followed = None if isinstance(operator.sizes, NotFollowed) else operator.sizes(node, context)
-    if followed is not None:
+    if followed is not None and node.outputs:
         context.elements[node.outputs[0]] = followed
         return
     for position, name in enumerate(node.inputs):

@@ -56,7 +56,7 @@ def _tie(node: Node, context: Context) -> None:
     if not operator.known:
         raise NotFollowedError(f"operator {node.op_type} of domain {node.domain or 'ai.onnx'} is not known")
     if not node.outputs:
-        raise NotFollowedError(f"{node.op_type} writes no tensor")
+        raise NotFollowedError(f"{node.op_type} has no outputs")
     if isinstance(operator.axes, NotFollowed):
         raise NotFollowedError(f"axes of {node.op_type} are not followed: {operator.axes.because}")
     operator.axes(node, context)

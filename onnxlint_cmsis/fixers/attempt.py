@@ -100,14 +100,16 @@ def _worked_out(start: Snapshot) -> Attempt:
 
 
 def _in_turn(start: Snapshot, base: Rewritten, first: ModelPlan) -> Attempt:
-    """The channel counts of a plan, then repairs of what is left. Raises UnreadableError."""
+    """The channel counts of a plan, then repairs of what is left, then Pads. Raises UnreadableError."""
     try:
-        sized, added, unpadded = _sized(base.state, first)
-        last = _finished(start, sized)
+        done = _finished(start, settled(base.state, first))
+        padded, added, unpadded = _padded(base.state, done.state, first)
+        last = _finished(start, padded)
     except ClassesError as error:
         trouble = f"it cannot be changed: {error}"
         return Attempt(start, base.state, first, start, trouble=trouble, blamed=error.classes)
-    return Attempt(start, base.state, first, last.state, added, unpadded, (*base.layers, *last.layers), last.left)
+    layers = (*base.layers, *done.layers, *last.layers)
+    return Attempt(start, base.state, first, last.state, added, unpadded, layers, last.left)
 
 
 def _finished(start: Snapshot, sized: Snapshot) -> Rewritten:
@@ -127,11 +129,14 @@ def _room(start: Snapshot, state: Snapshot) -> int | None:
     return None if budget is None else budget - (state.stored - start.stored)
 
 
-def _sized(start: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
-    """The new model, its added Pads, and the changes that the budget forbade. Raises ClassesError, UnreadableError."""
+def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
+    """The model with Pads behind inputs for the hazards that nothing exact repairs, what they are, and what stays.
+
+    What stays are changes that the budget forbade. Raises ClassesError, UnreadableError.
+    """
     added: Reasons = {}
     unpadded: Reasons = {}
-    budget, end = start.request.options.budget, settled(start, first)
+    budget = start.request.options.budget
     while start.request.options.unsafe and (opened := unlocked(end, unpadded)):
         new = settled(opened.state, surveyed(opened.state))
         growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored

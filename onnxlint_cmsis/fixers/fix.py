@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.attempt import Attempt
+from onnxlint_cmsis.fixers.rescaling import rescaled
+from onnxlint_cmsis.fixers.retyping import retyped
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.results.proof_result import Proof
 
 
 class Fixed(NamedTuple):
@@ -49,14 +52,32 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
 
 def _fixed(start: Snapshot) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
-    made, reasons = best(start)
+    typed = retyped(start)
+    scaled = rescaled(typed.state)
+    made, reasons = best(scaled.state)
+    made = made._replace(unrewritten={**typed.left, **scaled.left, **made.unrewritten})
     wished = wishes(made.first)
     left = left_out(made, {**reasons, **made.unpadded}, wished)
+    before = (*typed.layers, *scaled.layers)
+    if before:
+        made = made if not made.trouble else made._replace(base=made.start, end=made.start, added={}, rewrites=())
+        proof = _joined(typed.proof, made.proof if made.end is not made.start else None)
+        made = made._replace(start=start, rewrites=(*before, *made.rewrites), proof=proof)
+        return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
     if made.trouble:
         return _unchanged(made, made.trouble, left)
     if made.end is made.start:
         return _unchanged(made, why_nothing(made, left, wished), left)
     return Fixed(_result(made, left), made.end.data, made.end.analysis)
+
+
+def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:
+    """One proof of two: that of other types, and that of what was done to the model that has them."""
+    if typed is None or rest is None:
+        return rest or typed
+    apart = zip(typed.differences, rest.differences, strict=True)
+    worst = tuple(max(pair, key=lambda one: one.largest) for pair in apart)
+    return rest._replace(differences=worst, written=typed.written)
 
 
 def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:

@@ -128,7 +128,8 @@ def rewrite_rows(rewrites: Iterable[RewrittenLayer]) -> Iterator[Rewrite]:
     """Layers that were rewritten."""
     for one in rewrites:
         text = one.made.text
-        yield Rewrite(one.label, one.row.name, text, one.hazards, one.instructions, one.new_instructions)
+        costs = (one.instructions, one.new_instructions)
+        yield Rewrite(one.label, one.row.name, text, one.hazards, *costs, one.steps)
 
 
 def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[Repair]:

@@ -44,6 +44,8 @@ class RewrittenLayer(NamedTuple):
     """Predicted instructions on each target before; None where unknown."""
     new_instructions: tuple[int | None, ...]
     """The same after, of the layers that do the work now; None where that of one is unknown."""
+    steps: float | None = None
+    """Largest change of a value seen, in its steps; None for an exact repair."""
 
     @property
     def name(self) -> ClassName:
@@ -71,11 +73,11 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
         return Rewritten(state, (), {})
     done: list[RewrittenLayer] = []
     left: Reasons = {}
-    first, rows = state, [row for row in REPAIRS if row.free or not free]
+    first, rows = state, [row for row in REPAIRS if _here(row) and (row.free or not free)]
     for _ in range(MAX_ROUNDS):
         before = len(done)
         for row in rows:
-            new = _by(row, state, None if room is None else room - (state.stored - first.stored))
+            new = rewritten_by(row, state, None if room is None else room - (state.stored - first.stored))
             state = new.state
             done += new.layers
             left |= new.left
@@ -84,24 +86,32 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
     return Rewritten(state, tuple(done), {name: why for name, why in left.items() if _still(state, name)})
 
 
+def _here(row: RepairRow) -> bool:
+    """Whether a repair is exact, and proven with all others."""
+    return row.exact and not row.as_written
+
+
 def _still(state: Snapshot, name: ClassName) -> bool:
     """Whether the layer of a repair that was not done still needs one."""
     return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
 
 
-def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
-    """The model rewritten by one repair: all layers at once, less those that it does not help."""
+def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
+    """The model rewritten by one repair: all layers at once, less those that it does not help.
+
+    `room` is as for `rewritten`. Raises UnreadableError.
+    """
     left: Reasons = {}
     sites = []
-    for site in _asked(row, state):
-        why = state.left_alone.get(_name(site)) or row.refusal(state.graph, site.record)
+    for site in asked(row, state):
+        why = state.left_alone.get(name_of_site(site)) or row.refusal(state.graph, site.record)
         if why:
-            left[_name(site)] = why
+            left[name_of_site(site)] = why
         else:
             sites.append(site)
     while sites:
-        found = repaired(state.data, state.graph, sites, partial(_clean, state))
-        left |= {_name(site): why for site, why in found.refused}
+        found = repaired(state.data, state.graph, sites, partial(clean, state))
+        left |= {name_of_site(site): why for site, why in found.refused}
         if not found.made:
             break
         new = state.followed(found.data, Plan({}))
@@ -110,13 +120,13 @@ def _by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
             return Rewritten(new, tuple(_layer(state, new, *one) for one in found.made), left)
         if not useless and room is not None:
             useless = [found.made[-1][0]]
-            left[_name(useless[0])] = _over_budget(state, new)
-        left |= {_name(site): STAYS for site in useless if _name(site) not in left}
+            left[name_of_site(useless[0])] = _over_budget(state, new)
+        left |= {name_of_site(site): STAYS for site in useless if name_of_site(site) not in left}
         sites = [site for site, _ in found.made if site not in useless]
     return Rewritten(state, (), left)
 
 
-def _asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
+def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
     """Layers that need a repair, where a fix may act on a finding that tells so."""
     for site in state.repair_sites:
         if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
@@ -139,11 +149,12 @@ def _over_budget(state: Snapshot, new: Snapshot) -> str:
     return f"--fix-budget-bytes {budget} does not allow it: {new.stored - state.stored:,} bytes more"
 
 
-def _name(site: RepairSite) -> ClassName:
+def name_of_site(site: RepairSite) -> ClassName:
+    """The name of a repair among classes."""
     return REWRITTEN, site.row.name, site.record.node.outputs[0]
 
 
-def _clean(state: Snapshot, call: KernelCall) -> bool:
+def clean(state: Snapshot, call: KernelCall) -> bool:
     """Whether no target meets a known hazard in a call, nor may for sizes that are not known."""
     return not any(price.risks for price in state.prices.of(call))
 

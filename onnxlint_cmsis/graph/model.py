@@ -49,7 +49,7 @@ class Constant(NamedTuple):
         return self.read()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One operator of the flattened graph."""
 
@@ -127,15 +127,11 @@ class Body(NamedTuple):
     """`Node.graph` of the nodes in it."""
 
 
-NOT_LOOKED_AT = "not-looked-at"
-"""Kind of a problem that is none of the file's: a part of it that is not read."""
-
-
 class Problem(NamedTuple):
     """Something wrong with the file that does not stop the reading."""
 
     kind: str
-    """`invalid` (onnx.checker or our own validation), `external`, or NOT_LOOKED_AT."""
+    """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
     message: str
     """Found and allowed values."""
     node: str = ""
@@ -144,7 +140,7 @@ class Problem(NamedTuple):
     """Whether it is nothing but an operator that the onnx package does not know."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """A model, flattened: nodes in file order, each subgraph's and inlined function's after the node that holds it."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, KernelCall, Size
@@ -20,15 +18,14 @@ class Channel(NamedTuple):
     """The call's count is this many times the axis' size (groups, for the input channels of a grouped convolution)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(NamedTuple):
     """One ONNX node as a CMSIS-NN kernel call."""
 
     node: Node
     """The node whose operator the kernel computes."""
     call: KernelCall
     """The call."""
-    channels: dict[str, Channel] = field(default_factory=dict)
+    channels: dict[str, Channel] = {}  # noqa: RUF012
     """Where the call's channel counts live, under CMSIS-NN's names (`input_dims.c`, `output_dims.c`, `ch_mult`).
 
     `ch_mult` lives in the output channels, which are the input channels times it.

@@ -11,11 +11,11 @@ from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall
 
 
-@dataclass(frozen=True, eq=False)
-class LoweredLayer:
+class LoweredLayer(NamedTuple):
     """One node, its verdict, and its quantization."""
 
     node: Node
@@ -68,7 +68,7 @@ class LoweredLayer:
         return bool(self.layer and self.layer.macs is not None and self.layer.channels)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lowered:
     """All nodes of a model that have something to compute."""
 
@@ -110,4 +110,4 @@ def decided(record: LoweredLayer, decision: Decision | None) -> LoweredLayer:
     """The record with a decision against CMSIS-NN, where there is one."""
     if decision is None:
         return record
-    return replace(record, verdict=decision.verdict, cause=decision.cause, reason=decision.reason, code=decision.code)
+    return record._replace(verdict=decision.verdict, cause=decision.cause, reason=decision.reason, code=decision.code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.activation_checks import check_activations, check_operand, numbers_of
@@ -133,7 +132,7 @@ class _Lowering:
         if self._quantized:
             return self._in_integers(record)
         ending = float_epilogue(self._graph, found, self._derived)
-        return replace(record, layer=replace(found, fused=ending.fused), epilogue=ending)
+        return record._replace(layer=found._replace(fused=ending.fused), epilogue=ending)
 
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
         """The record of a node in a quantized model, decided by its quantization."""
@@ -142,19 +141,19 @@ class _Lowering:
         weighted = entry.startswith(WEIGHTED)
         numbers = numbers_of(graph, node, weighted)
         weights = weights_of(graph, layer) if layer else None
-        record = replace(record, inputs=numbers, weights=weights)
+        record = record._replace(inputs=numbers, weights=weights)
         ending = quantized_epilogue(graph, node, entry.startswith(CLAMPING), weighted)
         if isinstance(ending, Decision):
             return decided(record, check_activations(graph, node, numbers, None) or ending)
-        record = replace(record, epilogue=ending)
+        record = record._replace(epilogue=ending)
         refusal = check_activations(graph, node, numbers, ending.quantization)
         if layer is None:
             return decided(record, refusal or check_operand(graph, node) or check_copy(node, numbers, ending))
         if weighted:
-            layer = replace(layer, call=layer.call._replace(bias=has_bias(node, ending)))
+            layer = layer._replace(call=layer.call._replace(bias=has_bias(node, ending)))
             refusal = refusal or check_weights(graph, layer, numbers, weights, ending)
         refusal = refusal or check_result(layer, numbers, ending)
-        record = replace(record, layer=replace(layer, fused=ending.fused))
+        record = record._replace(layer=layer._replace(fused=ending.fused))
         return decided(record, refusal)
 
     def _requantization(self, node: Node) -> Decision | None:

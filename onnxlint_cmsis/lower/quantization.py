@@ -129,13 +129,13 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
             break
         if quantizes(producer) or parameters_of(producer, -1):
             return of_result(graph, producer)
-        if not _keeps(producer):
+        if not keeps_scale(producer):
             break
         source = producer.inputs[0]
     return _of_readers(graph, tensor)
 
 
-def _keeps(node: Node) -> bool:
+def keeps_scale(node: Node) -> bool:
     """Whether a node on integers gives integers of the same scale."""
     return operator_of(node).elements in _KEEPS or node.is_op("Resize", "Upsample")
 
@@ -149,7 +149,7 @@ def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
             carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, place)
             if carried is not None and place == carried.value:
                 return _parameters(graph, reader, carried, name)
-            if _keeps(reader) and place == 0 and reader.outputs and reader.outputs[0] not in seen:
+            if keeps_scale(reader) and place == 0 and reader.outputs and reader.outputs[0] not in seen:
                 waiting.append(reader.outputs[0])
                 seen.add(reader.outputs[0])
     return None

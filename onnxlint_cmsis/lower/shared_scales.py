@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import activations_of
@@ -19,6 +19,17 @@ def one_scale(records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], n
     `records` are all nodes of the model: those that copy already have to go on doing so. `name` is what a tensor is
     called; tensors of one name are one.
     """
+    found: Numbers = {}
+    for group in linked_groups(records, wanted, name):
+        common = common_of(group.values())
+        found.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
+    return found
+
+
+def linked_groups(
+    records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], name: Callable[[str], str]
+) -> list[Numbers]:
+    """All tensors that have to have one quantization for the wanted nodes to copy integers, group by group."""
     groups: list[Numbers] = []
     for record in records:
         linked = _linked(record, name)
@@ -26,12 +37,7 @@ def one_scale(records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], n
         groups = [group for group in groups if group not in touched]
         groups.append({key: numbers for group in (*touched, linked) for key, numbers in group.items()})
     meant = {key for record in wanted for key in _linked(record, name)}
-    found: Numbers = {}
-    for group in groups:
-        if group.keys() & meant:
-            common = _common(list(group.values()))
-            found.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
-    return found
+    return [group for group in groups if group.keys() & meant]
 
 
 def _linked(record: LoweredLayer, name: Callable[[str], str]) -> Numbers:
@@ -49,20 +55,27 @@ def _sound(numbers: AffineQuantization) -> bool:
     return numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None
 
 
-def _common(all_of_them: list[AffineQuantization]) -> AffineQuantization:
+def common_of(all_of_them: Collection[AffineQuantization]) -> AffineQuantization:
     """One of them whose range holds those of all others, else the least range that does."""
-    low, high = (pick(ends) for pick, ends in zip((min, max), zip(*map(_range, all_of_them), strict=True), strict=True))
+    low, high = (
+        pick(ends) for pick, ends in zip((min, max), zip(*map(real_range, all_of_them), strict=True), strict=True)
+    )
     for numbers in sorted(all_of_them, key=lambda each: each.scale):
-        first, last = _range(numbers)
-        if first - numbers.scale / 2 <= low and high <= last + numbers.scale / 2:
+        if holds(numbers, low, high):
             return numbers
-    kind = all_of_them[0]
+    kind = next(iter(all_of_them))
     least, most = _integers(kind)
     scale = (high - low) / (most - least)
     return kind._replace(scales=(scale,), zero_points=(round(least - low / scale),))
 
 
-def _range(numbers: AffineQuantization) -> tuple[float, float]:
+def holds(numbers: AffineQuantization, low: float, high: float) -> bool:
+    """Whether a quantization reaches both ends of a range, by half a step at least."""
+    first, last = real_range(numbers)
+    return first - numbers.scale / 2 <= low and high <= last + numbers.scale / 2
+
+
+def real_range(numbers: AffineQuantization) -> tuple[float, float]:
     """Lowest and highest real number."""
     zero = (numbers.zero_points or (0,))[0]
     least, most = _integers(numbers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 
@@ -61,8 +60,7 @@ def shortened_name(name: str) -> str:
     return f"{name[:half]}...{name[-half:]}"
 
 
-@dataclass(frozen=True)
-class ArenaPlan:
+class ArenaPlan(NamedTuple):
     """A plan of memory."""
 
     size: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -70,7 +69,7 @@ class Site(NamedTuple):
         layer = self.layer
         if layer.call.entry.startswith(_POINTWISE):
             return _pointwise(layer.call, inputs)
-        layer = replace(layer, call=layer.resized("input_dims.c", inputs))
+        layer = layer._replace(call=layer.resized("input_dims.c", inputs))
         if layer.call.entry.startswith("depthwise"):
             return layer.resized("ch_mult", outputs // inputs)
         return layer.resized("output_dims.c", outputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from onnxlint_cmsis.proof.inputs import UnfedError
 from onnxlint_cmsis.proof.proven_format import proven_model
 from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel, RuntimeRefusalError, UnreachedError
 from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof
+from onnxlint_cmsis.proof.steps import Watched, changes
+from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.types import InputShapes
 
 RANDOM = 4
@@ -87,6 +88,41 @@ class Prover:
             return ProofOutcome(missed)
         verdict = self._outputs(runner, changed, inputs)
         return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
+
+    def written(self, new: bytes, inputs: int = INPUTS) -> Proof:
+        """Compare a model that holds other types as the file says it; how far it is apart otherwise is told.
+
+        Raises NotAppliedError.
+        """
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return self._failed(runner, ran=False)
+        fault = self._model.fault(changed)
+        if fault:
+            return self._failed(fault)
+        plain = self._model.plain_level
+        try:
+            strict, loose = (
+                runner.compared(changed, inputs, level).comparison for level in (plain, self._model.levels()[0])
+            )
+        except RuntimeRefusalError as error:
+            return self._failed(self._refused(plain, error))
+        apart = next((one for one in strict.differences() if one.largest), None)
+        if apart is not None:
+            reason = f"output `{apart.output}` differs by {apart.largest:g} ({plain.value})"
+            return self._failed(reason, strict.differences(), strict.runs)
+        proof = Proof(True, "", True, loose.differences(), loose.runs, runtime=self._model.runtime)
+        return proof._replace(written=bool(loose.differs))
+
+    def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
+        """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
+
+        Raises NotAppliedError, RuntimeRefusalError.
+        """
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return runner
+        return self._model.fault(changed) or changes(runner, changed, watched, count)
 
     def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:
         """The first tensor of `same` that differs, else the first output; empty where neither is seen to differ.

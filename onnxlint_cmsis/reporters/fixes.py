@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.proof_lines import change_text, proof_text
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import targets_text
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         TargetTotal,
         TensorChange,
     )
-    from onnxlint_cmsis.results.proof_result import Proof
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
@@ -69,14 +69,14 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield from (("rewrites", line) for line in _rewrites(fix))
     for layer in fix.layers if every else ():
         yield from _layer(layer, fix)
-    for tensor in fix.tensors if every else ():
-        yield "tensor", _tensor(tensor)
+    yield from (("tensor", line) for line in (_tensors(fix.tensors) if every else ()))
     yield from (("repairs", line) for line in _repairs(fix))
     for total in fix.totals:
         yield "total", _total(total)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     yield "stored", _constants(fix)
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    yield from (("changes", change_text(one)) for one in fix.changes)
     if fix.proof:
         yield "proof", proof_text(fix.proof)
     yield from (("note", text) for text in fix.notes)
@@ -156,6 +156,18 @@ def _channels(pair: tuple[int | None, int | None]) -> str:
     return f"{inputs} in, {outputs} out"
 
 
+def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
+    """A line for each constant; many that are new or gone share one."""
+    replaced = [one for one in tensors if None in (one.old_shape, one.new_shape)]
+    together = len(replaced) > SHOWN
+    yield from (_tensor(one) for one in tensors if not together or None not in (one.old_shape, one.new_shape))
+    if together:
+        gone = sum(one.new_shape is None for one in replaced)
+        old, new = (sum(getattr(one, name) for one in replaced) for name in ("old_bytes", "new_bytes"))
+        names = _names(tuple(one.tensor for one in replaced))
+        yield f"{gone} constants go and {len(replaced) - gone} are new, {old:,} -> {new:,} bytes: {names}"
+
+
 def _tensor(tensor: TensorChange) -> str:
     shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
     return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
@@ -177,20 +189,6 @@ def _total(total: TargetTotal) -> str:
 def _constants(fix: FixResult) -> str:
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
     return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
-
-
-def proof_text(proof: Proof) -> str:
-    """What was compared, and how far outputs are apart."""
-    if not proof.equal:
-        return proof.reason
-    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after"
-    inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
-    apart = [one for one in proof.differences if one.largest > 0]
-    if not apart:
-        return f"{tried}: every output is bit for bit the same{inside}"
-    worst = max(apart, key=lambda one: one.relative)
-    worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
-    return f"{tried}: {worst_text}{inside}"
 
 
 def _locked(one: Locked) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.plain import counted
+from onnxlint_cmsis.results.file_summary import PLAIN
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_result import FileResult
@@ -73,7 +74,10 @@ def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterat
     more = f", {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
     work = f"{_part(target.cmsis_nn.macs, summary.macs)} of {summary.macs:,} MACs" if summary.macs else "no MACs known"
     yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{more})"
-    words = (("plain", target.plain, "in plain code"), ("refused", target.refused, "in neither"))
+    words = (
+        ("plain" if summary.beside == PLAIN else "beside", target.plain, f"in {summary.beside}"),
+        ("refused", target.refused, "in neither"),
+    )
     for label, share, where in (*words, ("open", target.undecided, "not decided")):
         if share.layers:
             yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {_named(share)}"

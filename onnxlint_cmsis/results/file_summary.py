@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 
+PLAIN = "plain code"
+"""What computes layers beside CMSIS-NN where the application does."""
+
 
 class LayerShare(NamedTuple):
     """The layers of one verdict on one target."""
@@ -56,3 +59,5 @@ class FileSummary(NamedTuple):
     """Layers whose multiply-accumulates are not known."""
     arena: int | None
     """Bytes of activations, at least: other runtimes lay them out in more. None where a size is unknown."""
+    beside: str = PLAIN
+    """What computes layers beside CMSIS-NN: `plain code` of the application, `reference code` of a runtime."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.results.proof_result import Proof
+    from onnxlint_cmsis.results.proof_result import Proof, ValueChange
 
 
 class ClassChange(NamedTuple):
@@ -98,6 +98,8 @@ class Rewrite(NamedTuple):
     """Predicted instructions on each target before; null where unknown."""
     new_instructions: tuple[int | None, ...]
     """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
+    steps: float | None = None
+    """Largest change seen of an output or of the layer's result, in its steps; null for a repair that is exact."""
 
 
 class SkippedRewrite(NamedTuple):
@@ -209,5 +211,7 @@ class FixResult(NamedTuple):
     """Nodes that were added, as clauses."""
     notes: tuple[str, ...] = ()
     """What replacing the file does besides, as clauses."""
+    changes: tuple[ValueChange, ...] = ()
+    """Values that inexact repairs change, with the largest change seen; the proof is of all other changes."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""

@@ -29,6 +29,19 @@ class Difference(NamedTuple):
     """The same as a share of the output's range over all inputs, which includes 0."""
 
 
+class ValueChange(NamedTuple):
+    """How far a value is from what it was, where a fix is not exact."""
+
+    value: str
+    """An output of the model, or what a repaired layer writes."""
+    largest: float
+    """Largest change seen, as a real number."""
+    step: float
+    """Scale of its quantization, the larger one of before and after; a 255th of its range where it has none."""
+    steps: float
+    """The change in steps."""
+
+
 class Proof(NamedTuple):
     """Result of comparing two models."""
 
@@ -46,5 +59,8 @@ class Proof(NamedTuple):
     """Values inside the model that were compared as well."""
     unreached: tuple[IfBranch, ...] = ()
     """Branches of If that the change reaches into and no input leads into."""
+    written: bool = False
+    """Whether outputs are the same with ONNX Runtime's optimisers off, while it computes otherwise with them on, as it
+    has other kernels for int8 than for uint8."""
     runtime: str = "ONNX Runtime"
     """What ran both models."""

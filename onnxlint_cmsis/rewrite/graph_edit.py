@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.operators.quantization_operators import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 from onnxlint_cmsis.rewrite.build import StoredElements
 from onnxlint_cmsis.rewrite.constant_store import Store, connect
@@ -18,18 +19,30 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
     from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.types import KernelCall
 
 
 class GraphEdit:
     """A copy of a model in the making; nodes are named by `Node.index` of its graph before all edits."""
 
-    def __init__(self, data: bytes, graph: Graph, clean: Callable[[KernelCall], bool]) -> None:
-        """`graph` is that of `data`; `clean` tells that a call meets no hazard on a target. Raises NotAppliedError."""
+    def __init__(
+        self,
+        data: bytes,
+        graph: Graph,
+        clean: Callable[[KernelCall], bool],
+        records: tuple[LoweredLayer, ...] = (),
+    ) -> None:
+        """`graph` is that of `data`, and `records` what it lowers to. Raises NotAppliedError.
+
+        `clean` tells that a call meets no hazard on a target.
+        """
         from onnx import ModelProto
 
         self._model: ModelProto = ModelProto.FromString(data)
-        self.graph, self.clean = graph, clean
+        self.graph, self.clean, self.records = graph, clean, records
+        self.requantized_tensors: set[str] = set()
+        """Tensors of integers that got another scale or zero-point."""
         self._places = NodePlaces(self._model, graph)
         self._store = Store(self._model, graph.path)
 
@@ -80,6 +93,15 @@ class GraphEdit:
 
         self._insert(before, helper.make_node(op_type, list(inputs), list(made), self.fresh(f"{made[0]}_node"), **more))
 
+    def insert_behind(self, node: Node, op_type: str, inputs: Sequence[str], made: Sequence[str], **more: Any) -> None:
+        """Put a new node right behind another one; `more` are its domain and attributes."""
+        from onnx import helper
+
+        anchor = self.place(node).node
+        place = next(index for index, one in enumerate(self._model.graph.node) if one is anchor) + 1
+        name = self.fresh(f"{made[0]}_node")
+        self._model.graph.node.insert(place, helper.make_node(op_type, list(inputs), list(made), name, **more))
+
     def insert_like(
         self, before: Node, node: Node, name: str, inputs: Sequence[str], made: Sequence[str], **changed: Any
     ) -> None:
@@ -95,11 +117,9 @@ class GraphEdit:
         """Give a node these attributes, and take others away."""
         _set(self.place(node).node, values, dropped)
 
-    def rename_output(self, node: Node, name: str) -> None:
-        """Give what a node makes another name; those who read it are left as they are."""
-        proto = self.place(node).node
-        self._forget({proto.output[0]})
-        proto.output[0] = name
+    def forget(self, tensor: str) -> None:
+        """Take out what the model states of a tensor's type and shape."""
+        self._forget({tensor})
 
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""
@@ -122,21 +142,27 @@ class GraphEdit:
         return reals
 
     def drop_unread(self) -> None:
-        """Take out nodes and initializers of the main graph that these edits left without a reader."""
-        if any(node.bodies for node in self.graph.nodes):
-            return
+        """Take out nodes and initializers of the main graph that these edits left without a reader.
+
+        Graphs inside nodes read tensors of the main graph as well.
+        """
         before = {name for node in self.graph.nodes for name in node.inputs}
         handed = {value.name for value in (*self._model.graph.output, *self._model.graph.input)}
-        while gone := [node for node in self._model.graph.node if self._idle(node.output, before, handed)]:
+        while True:
+            kept = self._read() | handed
+            gone = [one for one in self._model.graph.node if _idle(one.output, before, kept)]
+            if not gone:
+                break
             for node in gone:
                 self._take_out(node)
-        for tensor in [one for one in self._model.graph.initializer if self._idle([one.name], before, handed)]:
+        for tensor in [one for one in self._model.graph.initializer if _idle([one.name], before, kept)]:
             self._model.graph.initializer.remove(tensor)
 
-    def _idle(self, names: Sequence[str], before: set[str], handed: set[str]) -> bool:
-        """Whether values that had a reader have none any more."""
-        read = {name for node in self._model.graph.node for name in node.input}
-        return any(name in before for name in names) and not any(name in read or name in handed for name in names)
+    def _read(self) -> set[str]:
+        """Names that nodes of any graph read, or that a graph inside a node hands out."""
+        graphs = list(all_graphs(self._model.graph))
+        inputs = {name for graph in graphs for node in graph.node for name in node.input}
+        return inputs | {value.name for graph in graphs[1:] for value in graph.output}
 
     def _take_out(self, node: NodeProto) -> None:
         made = {*node.output}
@@ -152,6 +178,11 @@ class GraphEdit:
         anchor = self.place(before).node
         place = next(index for index, one in enumerate(self._model.graph.node) if one is anchor)
         self._model.graph.node.insert(place, node)
+
+
+def _idle(names: Sequence[str], before: set[str], kept: set[str]) -> bool:
+    """Whether values that had a reader have none any more."""
+    return any(name in before for name in names) and not any(name in kept for name in names)
 
 
 def _set(node: NodeProto, values: Mapping[str, Any], dropped: Collection[str]) -> None:

@@ -96,7 +96,7 @@ def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
     """A layer that the runtime hands to no function of CMSIS-NN."""
     if record.verdict is not Verdict.CMSIS_NN:
         return record
-    return replace(record, verdict=Verdict.PLAIN, cause=Cause.RUNTIME, reason=reason)
+    return record._replace(verdict=Verdict.PLAIN, cause=Cause.RUNTIME, reason=reason)
 
 
 def _padded(judged: JudgedLayer) -> JudgedLayer:
@@ -104,7 +104,7 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
     layer = judged.record.layer
     if judged.record.verdict is not Verdict.CMSIS_NN or layer is None or not becomes_pad(layer.call):
         return judged
-    record = replace(judged.record, layer=replace(layer, call=behind_pad(layer.call)))
+    record = judged.record._replace(layer=layer._replace(call=behind_pad(layer.call)))
     return judged._replace(record=record, padded=True)
 
 

@@ -212,7 +212,7 @@ def test_trees_are_values(condition: Condition) -> None:
     again = condition.substitute({name: var(name) for name in NAMES})
     assert again == condition
     assert hash(again) == hash(condition)
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError):
         condition.op = "any"
 
 

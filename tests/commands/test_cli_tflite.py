@@ -127,15 +127,6 @@ def test_damaged_files_end_in_findings():
     assert 0 < readable < 300
 
 
-def test_a_subgraph_that_nothing_enters_is_a_note(run, tmp_path):
-    model = conv_model()
-    model["subgraphs"].append({**model["subgraphs"][0], "name": "other"})
-    (tmp_path / "a.tflite").write_bytes(write(model))
-    code, out, _ = run("--target", "m4", "a.tflite")
-    assert code == 0
-    assert "subgraph 1 'other' is not looked at: nothing enters it." in out
-
-
 def test_a_pointer_is_told_as_such(run, tmp_path):
     text = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
     (tmp_path / "a.tflite").write_text(text)
@@ -246,8 +237,17 @@ def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_hook_that_lints_takes_both_formats():
-    lint, fix = yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert re.search(lint["files"], "models/a.tflite")
-    assert not re.search(lint["files"], "models/a.tflite.txt")
-    assert re.search(fix["files"], "models/a.tflite")
+def test_the_hooks_take_both_formats():
+    for hook in yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text()):
+        assert re.search(hook["files"], "models/a.tflite")
+        assert not re.search(hook["files"], "models/a.tflite.txt")
+
+
+def test_what_is_not_looked_at_is_said(run, tmp_path):
+    model = conv_model()
+    model["subgraphs"] = [*model["subgraphs"], {**model["subgraphs"][0], "name": "train"}]
+    model["signature_defs"] = [*model["signature_defs"], {"signature_key": "train", "subgraph_index": 1}]
+    (tmp_path / "a.tflite").write_bytes(write(model))
+    options = ("--target", "m4", "--select", "CNN005", "--output-format", "json", "a.tflite")
+    (found,) = json.loads(run(*options)[1])["findings"]
+    assert "subgraph 1 'train' is not looked at: only signature 'train' enters it" in found["message"]

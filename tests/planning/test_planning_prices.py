@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,7 +113,7 @@ def test_a_call_with_a_number_beyond_any_device_has_no_price(field):
     view, prices = seen(build.graph(out))
     site = view.sites[0]
     call = site.layer.call
-    huge = site._replace(layer=replace(site.layer, call=call._replace(**{field: Pair(2**63, 2**63)})))
+    huge = site._replace(layer=site.layer._replace(call=call._replace(**{field: Pair(2**63, 2**63)})))
     sizes = np.array([4, 8])
     assert all(not column.known.any() for column in prices.columns(huge, sizes, sizes))
 
@@ -124,6 +123,6 @@ def test_a_call_with_more_work_than_any_device_does_has_no_price():
     view, prices = seen(build.graph(out))
     site = view.sites[0]
     plane = site.layer.call.output_dims._replace(n=2**40, h=2**20, w=2**20)
-    huge = site._replace(layer=replace(site.layer, call=site.layer.call._replace(output_dims=plane)))
+    huge = site._replace(layer=site.layer._replace(call=site.layer.call._replace(output_dims=plane)))
     sizes = np.array([4, 8])
     assert all(not column.known.any() for column in prices.columns(huge, sizes, sizes))

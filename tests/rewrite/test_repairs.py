@@ -19,9 +19,10 @@ from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 from onnxlint_cmsis.types import Isa, Target
 from support.fix_command import contents, run, text
-from support.repairable_models import convolution, float_groups, operator_format
+from support.repairable_models import convolution, float_groups, operator_format, pool
 
 Build = Callable[[], onnx.ModelProto]
 
@@ -29,6 +30,10 @@ Build = Callable[[], onnx.ModelProto]
 def targets(release: str) -> tuple[Target, ...]:
     cpus = (("cortex-m0", Isa.SCALAR), ("cortex-m4", Isa.DSP), ("cortex-m55", Isa.MVE))
     return tuple(Target(cpu, isa, release) for cpu, isa in cpus)
+
+
+def transposed(filters: tuple[int, ...], height: int = 6, **more: object) -> onnx.ModelProto:
+    return convolution((1, 4, height, 6), filters, op_type="ConvTranspose", **more)
 
 
 CASES: dict[str, tuple[str, str, Build, str]] = {
@@ -85,6 +90,35 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
         lambda: convolution((1, 4, 6, 6), (4, 4, 3, 3), op_type="ConvTranspose", strides=[2, 2],
                             output_padding=[1, 1]), "7.0.0",
     ),
+    "transposed with padding that the stride does not divide": (
+        "shifted-taps", "tconv-padding-not-in-strides",
+        lambda: transposed((4, 4, 4, 4), strides=[2, 2], pads=[1, 1, 1, 1]), "7.0.0",
+    ),
+    "transposed with rows past the output": (
+        "shifted-taps", "tconv-rows-past-output",
+        lambda: transposed((4, 4, 2, 2), strides=[2, 2], pads=[0, 0, 1, 1]), "7.0.0",
+    ),
+    "transposed with rows past the output in main": (
+        "shifted-taps", "tconv-rows-past-output-main",
+        lambda: transposed((4, 4, 2, 2), strides=[2, 2], pads=[0, 0, 1, 1]), "main",
+    ),
+    "transposed with rows of weights that meet no input": (
+        "shifted-taps", "tconv-padding-above-input",
+        lambda: transposed((4, 4, 9, 3), height=2, strides=[2, 2], pads=[5, 0, 0, 0]), "main",
+    ),
+    "transposed with wide strides": (
+        "shifted-taps", "tconv-scratch-too-small", lambda: transposed((4, 4, 2, 2), strides=[1, 4]), "7.0.0",
+    ),
+    "dilated before dilation": (
+        "spread-taps", "conv-dilation-ignored",
+        lambda: convolution((1, 4, 9, 9), (4, 4, 3, 3), dilations=[2, 2]), "cmsis5-5.8.0",
+    ),
+    "int16 of 522 columns": (
+        "more-columns", "conv-s16-odd-channel-columns",
+        lambda: convolution((1, 58, 1, 2), (3, 58, 3, 3), kind=np.int16, relu=True, pads=[1, 1, 1, 1]), "7.0.0",
+    ),
+    "max pool over a batch": ("split-batch", "max-pool-one-image", lambda: pool("MaxPool"), "5.0.0"),
+    "average pool over a batch": ("split-batch", "avgpool-one-image", lambda: pool("AveragePool"), "4.1.0"),
 }  # fmt: skip
 
 
@@ -181,7 +215,7 @@ def test_the_report_names_the_layer_and_what_became_of_it(tmp_path):
     onnx.save(convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2), tmp_path / "m.onnx")
     before = contents(tmp_path)
     told = text(run(tmp_path, "--diff", "m.onnx"))
-    line = "conv_made becomes 2 convolutions, one per group, between Slices and a Concat (split-groups)"
+    line = "'conv_made' becomes 2 convolutions, one per group, between Slices and a Concat (split-groups)"
     assert f"rewrites {line}" in told
     assert contents(tmp_path) == before
 
@@ -196,6 +230,18 @@ def test_fixing_the_file_leaves_no_finding(tmp_path):
 def test_rows_name_hazards_or_rules_that_exist(row):
     assert row.hazards or row.rule in {rule.name for rule in RULES}
     assert row.hazards <= {hazard.id for hazard in all_hazards()}
+
+
+def test_each_hazard_has_a_repair_or_a_reason_why_none_is_exact():
+    repaired = {hazard for row in REPAIRS for hazard in row.hazards}
+    assert not repaired & UNREPAIRED.keys()
+    assert repaired | UNREPAIRED.keys() == {hazard.id for hazard in all_hazards()}
+
+
+def test_each_hazard_with_a_repair_is_shown_with_a_model_or_is_one_of_a_kind():
+    shown = {hazard for _, hazard, _, _ in CASES.values()}
+    alike = {row.name for row in REPAIRS if row.hazards & shown}
+    assert alike == {row.name for row in REPAIRS if row.hazards}
 
 
 def parsed(text: str) -> onnx.ModelProto:
@@ -275,3 +321,29 @@ def test_a_finding_that_rewriting_repairs_counts_as_fixable(tmp_path):
     told = lint_file(str(path), make_settings(targets=["cortex-m4"]))
     assert {each.code for each in told.findings if each.properties.get("fixable")} == {"CNN302"}
     assert told.fixable
+
+
+def grouped_beside_if() -> onnx.ModelProto:
+    """A grouped convolution whose weights are cut, in a model whose If reads a constant of the main graph."""
+    model = convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2)
+    extra = parsed(
+        """g (bool flag) => (float[1] e) <float[1] kept = {2.0}> {
+            e = If(flag) <
+                then_branch = yes () => (float[1] i) { i = Neg(kept) },
+                else_branch = no () => (float[1] j) { j = Identity(kept) }
+            >
+        }"""
+    )
+    model.graph.node.extend(extra.graph.node)
+    model.graph.initializer.extend(extra.graph.initializer)
+    model.graph.input.extend(extra.graph.input)
+    model.graph.output.extend(extra.graph.output)
+    return model
+
+
+def test_weights_that_nothing_reads_go_and_those_that_a_branch_reads_stay():
+    result, data, _ = fixed(grouped_beside_if(), "7.0.0")
+    assert {one.repair for one in result.rewrites} == {"split-groups"}
+    names = {one.name for one in onnx.ModelProto.FromString(data).graph.initializer}
+    assert "kept" in names
+    assert "w" not in names

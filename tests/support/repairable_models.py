@@ -95,3 +95,13 @@ def operator_format(**more: object) -> onnx.ModelProto:
     inputs += [*made.parameters("y", 0.1, -3, np.int8), made.constant("b", RANDOM.integers(-99, 99, 4), np.int32)]
     made.node("QLinearConv", inputs, "y", **more)
     return made.model((INT8, (1, 4, 6, 6)), "y")
+
+
+def pool(op_type: str, images: int = 3) -> onnx.ModelProto:
+    """A pool over several images between DequantizeLinear and QuantizeLinear."""
+    made = Parts()
+    parameters = made.parameters("x", 0.05, 3, np.int8)
+    real = made.node("DequantizeLinear", ["x", *parameters], "xr")
+    last = made.node(op_type, [real], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    made.node("QuantizeLinear", [last, *parameters], "y")
+    return made.model((INT8, (images, 4, 6, 6)), "y")

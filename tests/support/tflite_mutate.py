@@ -24,11 +24,11 @@ from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.layers import layers_table
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.tflite_files.memory_report import memory_reports
 from onnxlint_cmsis.tflite_files.memory_text import memory_lines, plan_cells
-from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 from sample_tflm import describe
 from support.tflite_writer import restore, write
 
@@ -119,7 +119,7 @@ def _lint(data: bytes) -> None:
 def _wired(data: bytes) -> None:
     """What the commands lint, layers and memory do."""
     _lint(data)
-    operator_rows(NAME, SETTINGS, data)
+    layers_table(NAME, SETTINGS, data)
     for report in memory_reports(NAME, SETTINGS, data):
         json.dumps(report)
         if "arena_used" in report:

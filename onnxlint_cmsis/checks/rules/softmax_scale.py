@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxlint_cmsis.checks.fix_actions import RESCALE
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
@@ -40,6 +41,7 @@ RULE = Rule(
     scope=RuleScope.MODEL,
     summary="Softmax's result has another scale or zero-point than CMSIS-NN gives it.",
     docs=__doc__,
+    action=RESCALE,
     bad=Example(_MODEL.replace("SCALE", "0.00392157"), options="--runtime tflm"),
     good=Example(_MODEL.replace("SCALE", "0.00390625"), options="--runtime tflm"),
     kinds=(Cause.SOFTMAX_SCALE.value,),

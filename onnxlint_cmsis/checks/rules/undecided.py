@@ -4,6 +4,9 @@ A route, an error, a wrong result, an overrun or a size above 16 bits depends on
 The linter does not guess: it says once per model how many layers are open and which inputs lack sizes. A symbolic first
 dimension of an input is taken as the batch and is 1.
 
+Of a `.tflite` file it names what is not looked at: subgraphs that only another signature enters, and constants in a
+form that is not read.
+
 **What to do.** Give the sizes: `--input-shape input=1,3,96,96`, or `input-shapes` in the configuration.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks.file_problem import FileProblem, report
 from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
@@ -42,12 +46,15 @@ g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
 """,
         options="--input-shape x=1,4,8,8",
     ),
-    kinds=(Cause.SHAPE.value,),
+    kinds=(Cause.SHAPE.value, "undecided"),
 )
 
 
-def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield the one statement on what unknown sizes leave open in a model; none where everything is decided."""
+def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
+    """Yield the one statement on what unknown sizes leave open in a model, or what a reader left out of one."""
+    if isinstance(subject, FileProblem):
+        yield from report(subject)
+        return
     questions = _Questions()
     for layer in subject.layers():
         questions.add(layer)

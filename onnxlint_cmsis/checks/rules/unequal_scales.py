@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from onnxlint_cmsis.checks.fix_actions import RESCALE
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, float_name, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
@@ -47,6 +48,7 @@ RULE = Rule(
     scope=RuleScope.MODEL,
     summary="Input and output have different scales where a function copies integers.",
     docs=__doc__,
+    action=RESCALE,
     bad=Example(_MODEL.replace("SCALE", "0.05"), options="--runtime tflm"),
     good=Example(_MODEL.replace("SCALE", "0.1"), options="--runtime tflm"),
     kinds=(Cause.UNEQUAL_SCALES.value,),

@@ -47,15 +47,15 @@ RULE = Rule(
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node with uint8 operands; all say what is uint8 in the model."""
     graph = subject.model.graph
-    unsigned = {record: _parts(record) for record in subject.lowered.records}
-    what = list(dict.fromkeys(part for parts in unsigned.values() for part in parts))
+    unsigned = [(record.node, parts) for record in subject.lowered.records if (parts := _parts(record))]
+    what = list(dict.fromkeys(part for _, parts in unsigned for part in parts))
     names = " and ".join(what)
     option = ", ".join(f"{part.removesuffix('s')}_type=QuantType.QInt8" for part in what)
     remedy = advice(graph, f"Quantize {names} as int8, or let the converter take off 128", option)
-    for record in (record for record, parts in unsigned.items() if parts):
-        text = f"{described(record.node)}: its {' and '.join(unsigned[record])} are uint8; CMSIS-NN takes int8."
+    for node, parts in unsigned:
+        text = f"{described(node)}: its {' and '.join(parts)} are uint8; CMSIS-NN takes int8."
         exact = "Taking 128 off their integers and zero-points is exact."
-        yield Statement(text, node_location(graph.path, record.node), cause="uint8", remedy=f"{exact} {remedy}")
+        yield Statement(text, node_location(graph.path, node), cause="uint8", remedy=f"{exact} {remedy}")
 
 
 def _parts(record: LoweredLayer) -> list[str]:

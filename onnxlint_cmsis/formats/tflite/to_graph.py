@@ -17,7 +17,6 @@ from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
 from onnxlint_cmsis.graph.model import (
-    NOT_LOOKED_AT,
     TFLITE,
     Attribute,
     Body,
@@ -93,7 +92,7 @@ class _Builder:
                 self.variables.add(key)
             if tensor.encoding:
                 text = f"'{key}' is stored in a form ({tensor.encoding}) that is not read"
-                self.problems.append(Problem(NOT_LOOKED_AT, text))
+                self.problems.append(Problem("undecided", text))
         for index, operator in enumerate(subgraph.operators):
             self._operator(number, path, index, operator)
 
@@ -134,7 +133,7 @@ class _Builder:
                 keys = [signature.key for signature in self.model.signatures if signature.subgraph == number]
                 entered = f"only signature '{keys[0]}' enters it" if keys else "nothing enters it"
                 text = f"subgraph {number} '{subgraph.name}' is not looked at: {entered}"
-                self.problems.append(Problem(NOT_LOOKED_AT, text))
+                self.problems.append(Problem("undecided", text))
 
 
 def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:

@@ -88,7 +88,8 @@ def transpose_conv(_node: Node, context: Context) -> None:
     note_layer(context, 1, [rows], [columns])
     context.pin_all(kernel[1:3], f"kernel size of {context.node.op_type}")
     per_channel(context, 3, rows)
-    if context.ints(0) is None:
+    stated = context.ints(0)
+    if stated is None or len(stated) != IMAGE_RANK:
         context.pin_all((data.batch, rows), "the shape of the result is computed at run time")
     else:
         context.name_input(0, 0, [data.batch])

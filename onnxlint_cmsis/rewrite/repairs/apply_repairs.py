@@ -11,6 +11,7 @@ from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade
     from onnxlint_cmsis.types import KernelCall
@@ -28,13 +29,17 @@ class RepairedBytes(NamedTuple):
 
 
 def repaired(
-    data: bytes, graph: Graph, sites: Sequence[RepairSite], clean: Callable[[KernelCall], bool]
+    data: bytes,
+    graph: Graph,
+    sites: Sequence[RepairSite],
+    clean: Callable[[KernelCall], bool],
+    records: tuple[LoweredLayer, ...] = (),
 ) -> RepairedBytes:
-    """The model with as many of the layers repaired as can be; for `graph` and `clean` see GraphEdit."""
+    """The model with as many of the layers repaired as can be; see GraphEdit for `graph`, `clean` and `records`."""
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = GraphEdit(data, graph, clean), []
+        edit, made = GraphEdit(data, graph, clean, records), []
         for site in left:
             try:
                 made.append((site, site.row.apply(edit, site.record)))

@@ -33,6 +33,9 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
     for row in REPAIRS:
         for node in row.nodes(model.graph) if row.nodes else ():
             yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
+        for record in model.lowered.beside if row.causes else ():
+            if record.cause is not None and record.cause.value in row.causes:
+                yield RepairSite(row, record, ())
         for record in _records(model) if row.hazards else ():
             found = tuple(name for name in met[id(record)] if name in row.hazards)
             if found:

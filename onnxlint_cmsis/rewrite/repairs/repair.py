@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RepairRow(NamedTuple):
-    """One way to rewrite a layer that a known hazard meets; the results stay the same."""
+    """One way to rewrite a layer; the results stay the same, or nearly so where it is not exact."""
 
     name: str
     """Kebab name."""
@@ -36,6 +36,12 @@ class RepairRow(NamedTuple):
     """Nodes that it is for, with `rule`; the record of such a node has nothing else."""
     whole: bool = False
     """Whether it is for the whole model, so that any finding of the rule asks for it."""
+    causes: frozenset[str] = frozenset()
+    """Causes of plain code that it answers, with `rule`."""
+    as_written: bool = False
+    """Whether it changes types, so that it is proven with ONNX Runtime's optimisers off (see fixers/retyping.py)."""
+    exact: bool = True
+    """Whether the results stay the same; if not, it is done with --unsafe-fixes alone."""
 
 
 class RepairMade(NamedTuple):

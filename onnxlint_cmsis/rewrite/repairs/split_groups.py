@@ -38,9 +38,9 @@ def refusal(graph: Graph, record: LoweredLayer) -> str:
         return f"its channels do not divide by its {layer.groups} groups"
     if layer.groups > MOST:
         return f"it has {layer.groups} groups, and splitting them would make more than {MOST} convolutions"
-    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in _nodes(record)[:-1]):
+    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
         return "several nodes quantize its result"
-    wrong = next((node for node in _nodes(record) if node.graph), None)
+    wrong = next((node for node in layer_nodes(record) if node.graph), None)
     return f"{wrong.label} is in a subgraph" if wrong is not None else ""
 
 
@@ -49,8 +49,8 @@ def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     layer = record.layer
     if layer is None or not layer.call.output_dims.c:
         raise NotAppliedError(f"the output channels of {record.node.label} are not known")
-    nodes, groups = _nodes(record), layer.groups
-    last, tensors = nodes[-1], _cut(edit, record)
+    nodes, groups = layer_nodes(record), layer.groups
+    last, tensors = nodes[-1], cut_input(edit, record, groups, layer.call.input_dims.c or 0, axis=1)
     parts = GroupParts(edit, last, groups, layer.call.output_dims.c)
     made_by, ends = [], []
     for group, part in enumerate(tensors):
@@ -79,24 +79,26 @@ def _copied(edit: GraphEdit, parts: GroupParts, nodes: tuple[Node, ...], part: s
     return made[1:]
 
 
-def _nodes(record: LoweredLayer) -> tuple[Node, ...]:
+def layer_nodes(record: LoweredLayer) -> tuple[Node, ...]:
     """The layer's node, and those behind it up to the tensor that its kernel writes."""
     return (record.node, *(record.epilogue.absorbed if record.epilogue else ()))
 
 
-def _cut(edit: GraphEdit, record: LoweredLayer) -> list[str]:
-    """Put a Slice for each group in front of the layer, of integers where these are dequantized; returns the parts."""
-    node, layer = record.node, record.layer
-    last, groups = _nodes(record)[-1], layer.groups if layer else 1
+def cut_input(edit: GraphEdit, record: LoweredLayer, count: int, size: int, *, axis: int) -> list[str]:
+    """Put so many Slices along an axis in front of the layer, of integers where these are dequantized.
+
+    `size` is that of the axis; returns the parts.
+    """
+    node, last = record.node, layer_nodes(record)[-1]
     tensor = node.inputs[operands(node.domain, node.op_type).activation]
     producer = edit.graph.producers.get(tensor)
     dequantizer = producer if producer is not None and operator_of(producer).dequantizes else None
     source = dequantizer.inputs[0] if dequantizer else tensor
-    width = (layer.call.input_dims.c or 0) // groups if layer else 0
+    width, word = size // count, "group" if axis else "image"
     parts = []
-    for group in range(groups):
-        made = edit.fresh(f"{source}_group{group + 1}")
-        _slice(edit, last, (source, made), (group * width, (group + 1) * width))
+    for part in range(count):
+        made = edit.fresh(f"{source}_{word}{part + 1}")
+        _slice(edit, last, (source, made), (part * width, (part + 1) * width), axis)
         if dequantizer is not None:
             made, integers = edit.fresh(f"{made}_real"), made
             edit.insert_like(last, dequantizer, f"{made}_node", [integers, *edit.inputs(dequantizer)[1:]], [made])
@@ -104,13 +106,13 @@ def _cut(edit: GraphEdit, record: LoweredLayer) -> list[str]:
     return parts
 
 
-def _slice(edit: GraphEdit, before: Node, tensors: tuple[str, str], lanes: tuple[int, int]) -> None:
-    """Put a Slice of the channels `lanes[0]` to `lanes[1]` right before a node; `tensors` are its source and result."""
+def _slice(edit: GraphEdit, before: Node, tensors: tuple[str, str], lanes: tuple[int, int], axis: int) -> None:
+    """Put a Slice of `lanes[0]` to `lanes[1]` right before a node; `tensors` are its source and result."""
     source, made = tensors
     if edit.default_opset < BOUNDS_AS_INPUTS:
-        edit.insert(before, SLICE.name, [source], [made], axes=[1], starts=[lanes[0]], ends=[lanes[1]])
+        edit.insert(before, SLICE.name, [source], [made], axes=[axis], starts=[lanes[0]], ends=[lanes[1]])
         return
-    words = zip(("start", "end", "axis"), (*lanes, 1), strict=True)
+    words = zip(("start", "end", "axis"), (*lanes, axis), strict=True)
     bounds = [edit.add_integers(f"{made}_{word}", [value]) for word, value in words]
     edit.insert(before, SLICE.name, [source, *bounds], [made])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnxlint_cmsis.formats.onnx_graph.tensor_codes import BITS
 from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
@@ -34,25 +36,57 @@ def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str:
 
 
 def surround(edit: GraphEdit, record: LoweredLayer, taps: Taps) -> None:
-    """Give a layer weights with zeros around them. Raises NotAppliedError."""
+    """Give a layer weights with zeros around them, or with fewer where a number is negative. Raises NotAppliedError."""
+
+    def around(codes: Codes, filler: int) -> Codes:
+        ends = zip(taps, codes.shape[2:], strict=True)
+        kept = tuple(slice(max(0, -before), size - max(0, -after)) for (before, after), size in ends)
+        zeros = tuple((max(0, before), max(0, after)) for before, after in taps)
+        window = (slice(None), slice(None), *kept)
+        return np.pad(codes[window], ((0, 0), (0, 0), *zeros), constant_values=filler)
+
+    _rearrange(edit, record, len(taps), around)
+
+
+def spread(edit: GraphEdit, record: LoweredLayer, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Give a layer weights so many steps apart, with zeros between; returns their sizes. Raises NotAppliedError."""
+    sizes: list[int] = []
+
+    def apart(codes: Codes, filler: int) -> Codes:
+        sizes[:] = [(size - 1) * step + 1 for size, step in zip(codes.shape[2:], steps, strict=True)]
+        made = np.full((*codes.shape[:2], *sizes), filler, codes.dtype)
+        window = (slice(None), slice(None), *(slice(None, None, step) for step in steps))
+        made[window] = codes
+        return made
+
+    _rearrange(edit, record, len(steps), apart)
+    return tuple(sizes)
+
+
+Rearranged = Callable[["Codes", int], "Codes"]
+"""New weights from old ones and the bit pattern of zero."""
+
+
+def _rearrange(edit: GraphEdit, record: LoweredLayer, axes: int, change: Rearranged) -> None:
+    """Give a layer weights that are made from its own. Raises NotAppliedError."""
     node, position = record.node, operator_of(record.node).roles.second
     producer = edit.graph.producers.get(node.inputs[position])
     dequantizer = producer if producer is not None and operator_of(producer).dequantizes else None
     zero = (record.weights.zero_points or (0,))[0] if record.weights else 0
     if dequantizer is None:
-        edit.connect(node, position, _surrounded(edit, node, position, taps, zero))
+        edit.connect(node, position, _changed(edit, (node, position), axes, zero, change))
         return
-    integers = _surrounded(edit, dequantizer, 0, taps, zero)
+    integers = _changed(edit, (dequantizer, 0), axes, zero, change)
     made = edit.fresh(f"{integers}_real")
     edit.insert_like(node, dequantizer, f"{made}_node", [integers, *edit.inputs(dequantizer)[1:]], [made])
     edit.connect(node, position, made)
 
 
-def _surrounded(edit: GraphEdit, node: Node, position: int, taps: Taps, zero: int) -> str:
-    """A new constant: a stored one with zeros around it."""
+def _changed(edit: GraphEdit, read: tuple[Node, int], axes: int, zero: int, change: Rearranged) -> str:
+    """A new constant, made from a stored one that a node reads. Raises NotAppliedError."""
+    node, position = read
     stored = edit.stored(node, position)
-    if stored.codes.ndim != len(taps) + 2:
+    if stored.codes.ndim != axes + 2:
         raise NotAppliedError(f"the weights of {node.label} have {stored.codes.ndim} axes")
-    filler = zero & (1 << BITS[stored.elem_type]) - 1
-    codes = np.pad(stored.codes, ((0, 0), (0, 0), *taps), constant_values=filler)
+    codes = change(stored.codes, zero & (1 << BITS[stored.elem_type]) - 1)
     return edit.add_constant(f"{node.inputs[position]}_with_zeros", stored.elem_type, codes)

@@ -73,6 +73,8 @@ def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[s
     if form is None:
         return {}
     weights = node.inputs[1]
+    if len(graph.shape(weights) or ()) != (2 if form is Form.ROWS else 4):
+        return {}
     if form is Form.DEPTHWISE_LAST:
         outputs = Channel(weights, 3)
         return {"input_dims.c": Channel(node.inputs[0], 3), "output_dims.c": outputs, "ch_mult": outputs}

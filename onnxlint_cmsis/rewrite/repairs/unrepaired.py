@@ -1,0 +1,63 @@
+"""Hazards that no repair by rewriting answers, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CALLER = "whoever writes the call gives it a buffer; nothing about the model is wrong"
+_NEVER_CALLED = "the wrapper calls it with one output channel for each input channel alone, so that no model meets it"
+_INVALID = "ONNX does not allow such groups"
+_LEGACY = "no layer of a model is lowered to this function of CMSIS_5"
+_COLUMNS = (
+    "the sum of more than 65,535 columns would have to be made of partial sums, and a convolution rounds each to 8 bits"
+)
+_ODD_PIXEL = (
+    "it would take one more output pixel that a Slice cuts off again, which is not done for layers of more than 65,535"
+    " columns"
+)
+_NO_VALUES = "the average of a window without values is not defined"
+_STATE = "the function takes no initial state, and plain code would have to compute the layer"
+_LEGACY_SIZES = (
+    "convolve-hwc-q7-fast",
+    "convolve-hwc-q7-fast-nonsquare",
+    "convolve-hwc-q7-rgb",
+    "convolve-1x1-hwc-q7-fast-nonsquare",
+    "convolve-hwc-q15-fast",
+    "convolve-hwc-q15-fast-nonsquare",
+    "depthwise-separable-conv-hwc-q7",
+    "depthwise-separable-conv-hwc-q7-nonsquare",
+)
+
+UNREPAIRED: Mapping[str, str] = MappingProxyType(
+    {
+        "conv-groups-undefined": _INVALID,
+        "conv-groups-not-even": _INVALID,
+        "conv-16-bit-sizes": (
+            "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which"
+            " is not done"
+        ),
+        "conv-16-bit-columns-plain": _COLUMNS,
+        "conv-16-bit-columns-dsp": _COLUMNS,
+        "conv-16-bit-odd-column-plain-5": _ODD_PIXEL,
+        "conv-16-bit-odd-column-dsp-5": _ODD_PIXEL,
+        "conv-16-bit-odd-column-plain": _ODD_PIXEL,
+        "conv-16-bit-odd-column-dsp": _ODD_PIXEL,
+        "dw-3x3-channels-mismatch": _NEVER_CALLED,
+        "dw-3x3-channels-differ": _NEVER_CALLED,
+        "dw-opt-channels-differ": _NEVER_CALLED,
+        "dw-fast-s16-channels-differ": _NEVER_CALLED,
+        "dw-s4-opt-channels-differ": _NEVER_CALLED,
+        "avgpool-empty-window": _NO_VALUES,
+        "avgpool-s16-empty-window": _NO_VALUES,
+        "lstm-initial-state-dropped": _STATE,
+        "lstm-s16-initial-state-dropped": _STATE,
+        "fc-null-context": _CALLER,
+        "fc-per-channel-null-context": _CALLER,
+        "svdf-null-context": _CALLER,
+        "batch-matmul-null-context": _CALLER,
+        "avgpool-null-context": _CALLER,
+        **{f"{name}-sizes-{build}": _LEGACY for name in _LEGACY_SIZES for build in ("dsp", "plain")},
+    }
+)
+"""Names of hazards, each with the reason as a clause."""

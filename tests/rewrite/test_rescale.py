@@ -1,0 +1,179 @@
+"""Softmax to 1/256 and equal scales with --unsafe-fixes: CMSIS-NN computes the layers, outputs change by one step."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import FixRequest
+from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.types import Isa, Target
+from support.fix_command import contents, run, text
+
+TARGETS = (Target("cortex-m4", Isa.DSP, "7.0.0"),)
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+MICROSOFT = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
+SOFTMAX = """
+g (float[1, 16] x) => (float[1, 16] y)
+<float s = {0.1}, int8 z = {0}, float t = {0.00392157}, int8 u = {-128}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Softmax<axis = 1>(a)
+    c = QuantizeLinear(b, t, u)
+    y = DequantizeLinear(c, t, u)
+}
+"""
+HANDED_OUT = """
+g (float[1, 16] x) => (int8[1, 16] y)
+<float s = {0.1}, int8 z = {0}, float t = {0.00392157}, int8 u = {-128}> {
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    b = Softmax<axis = 1>(a)
+    y = QuantizeLinear(b, t, u)
+}
+"""
+WEIGHTS = """
+ float ws = {0.02}, int8 wz = {0}, int8[2, 2, 1, 1] w = {20, -15, 10, 30}, float bs = {0.002}, int32 bz = {0},
+ int32[2] bias = {700, -300}
+"""
+POOL = f"""
+g (float[1, 2, 8, 8] x) => (float[1, 2, 1, 1] y)
+<float s = {{0.1}}, int8 z = {{3}}, float t = {{0.09}}, int8 k = {{-5}}, float r = {{0.2}}, float bt = {{0.0018}},
+{WEIGHTS}> {{
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    p = GlobalAveragePool(a)
+    d = QuantizeLinear(p, t, k)
+    e = DequantizeLinear(d, t, k)
+    f = DequantizeLinear(w, ws, wz)
+    h = DequantizeLinear(bias, bt, bz)
+    c = Conv(e, f, h)
+    m = QuantizeLinear(c, r, z)
+    y = DequantizeLinear(m, r, z)
+}}
+"""
+CONCAT = f"""
+g (float[1, 2, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {{0.1}}, int8 z = {{0}}, float t = {{0.05}}, int8 k = {{-128}}, float r = {{0.11}}, int8 v = {{-4}},
+{WEIGHTS}> {{
+    q = QuantizeLinear(x, s, z)
+    a = DequantizeLinear(q, s, z)
+    f = DequantizeLinear(w, ws, wz)
+    h = DequantizeLinear(bias, bs, bz)
+    c = Conv(a, f, h)
+    d = QuantizeLinear(c, t, k)
+    e = DequantizeLinear(d, t, k)
+    j = Concat<axis = 1>(e, a)
+    m = QuantizeLinear(j, r, v)
+    y = DequantizeLinear(m, r, v)
+}}
+"""
+OPERATORS = f"""
+g (float[1, 2, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float s = {{0.1}}, int8 z = {{0}}, float t = {{0.05}}, int8 k = {{-128}}, float r = {{0.11}}, int8 v = {{-4}},
+{WEIGHTS}> {{
+    q = QuantizeLinear(x, s, z)
+    d = QLinearConv(q, s, z, w, ws, wz, t, k, bias)
+    m = com.microsoft.QLinearConcat<axis = 1>(r, v, d, t, k, q, s, z)
+    y = DequantizeLinear(m, r, v)
+}}
+"""
+NARROW = CONCAT.replace("float r = {0.11}", "float r = {0.01}")
+"""A Concat whose result is clamped, which no Clip can keep."""
+CASES = {
+    "softmax": (HEAD + SOFTMAX, "softmax-output"),
+    "softmax in integers": (HEAD + HANDED_OUT, "softmax-output"),
+    "pool": (HEAD + POOL, "equal-scales"),
+    "concat behind a clamp": (HEAD + CONCAT, "equal-scales"),
+    "quantized operators": (MICROSOFT + OPERATORS, "equal-scales"),
+}
+
+
+def fixed(model: onnx.ModelProto, *, unsafe: bool = True):
+    request = FixRequest(AnalysisSettings(TARGETS), FixOptions(unsafe=unsafe))
+    return fix_model("m.onnx", model.SerializeToString(), request)
+
+
+def plain(data: bytes) -> list[str]:
+    return [one.reason for one in ModelAnalysis("m.onnx", AnalysisSettings(TARGETS), data).lowered.beside]
+
+
+def values(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    session, random = RuntimeSession(data, Optimization.NONE), np.random.default_rng(3)
+    feeds = [{"x": random.uniform(-12.8, 12.7, shape).astype(np.float32)} for _ in range(20)]
+    return np.array([session.run(feed)[0] for feed in feeds], np.float64)
+
+
+@pytest.mark.parametrize(("source", "repair"), CASES.values(), ids=CASES)
+def test_cmsis_nn_computes_the_layer_and_outputs_change_by_one_step(source, repair):
+    model = onnx.parser.parse_model(source)
+    shape = tuple(size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim)
+    assert plain(model.SerializeToString())
+    result, data, _ = fixed(model)
+    assert data is not None, result.reason
+    assert {one.repair for one in result.rewrites} == {repair}
+    assert plain(data) == []
+    output = next(one for one in result.changes if one.value == "y")
+    assert output.steps <= 1.001
+    step = 1 if output.value == "y" and "y = QuantizeLinear" in source and "int8[1, 16] y" in source else output.step
+    apart = np.abs(values(model.SerializeToString(), shape) - values(data, shape)).max()
+    assert apart <= step * 1.001
+
+
+@pytest.mark.parametrize(("source", "repair"), CASES.values(), ids=CASES)
+def test_nothing_changes_without_unsafe_fixes_and_nothing_twice(source, repair):
+    model = onnx.parser.parse_model(source)
+    assert fixed(model, unsafe=False).model is None
+    again = fixed(onnx.ModelProto.FromString(fixed(model).model))
+    assert again.model is None
+    assert repair not in {one.repair for one in again.result.unrewritten}
+
+
+def test_the_clamp_of_saturation_is_kept():
+    """The convolution's result cannot be negative, as its zero-point is the lowest integer."""
+    _, data, _ = fixed(onnx.parser.parse_model(HEAD + CONCAT))
+    assert values(data, (1, 2, 8, 8))[:, :, :2].min() >= 0
+
+
+def test_biases_follow_the_scale_of_the_input():
+    _, data, _ = fixed(onnx.parser.parse_model(HEAD + POOL))
+    model = ModelAnalysis("m.onnx", AnalysisSettings(TARGETS), data)
+    conv = next(node for node in model.graph.nodes if node.op_type == "Conv")
+    dequantizer = model.graph.producers[conv.inputs[2]]
+    scale = model.graph.constants[dequantizer.inputs[1]].values()
+    assert scale == pytest.approx([0.02 * 0.1])
+    assert model.graph.constants[dequantizer.inputs[0]].values() == (round(700 * 0.9), round(-300 * 0.9))
+
+
+def test_what_changes_more_than_one_step_is_left_with_the_number():
+    result, data, _ = fixed(onnx.parser.parse_model(HEAD + NARROW))
+    assert data is None
+    (skipped,) = result.unrewritten
+    assert skipped.repair == "equal-scales"
+    assert "steps of 0.1; allowed is 1" in skipped.reason
+
+
+def test_who_reads_integers_is_told():
+    result, _, _ = fixed(onnx.parser.parse_model(HEAD + HANDED_OUT))
+    assert "whoever reads output `y` has to take scale 1/256 and zero-point -128 from now on" in result.rewrites[0].what
+
+
+def test_reports_tell_the_largest_change(tmp_path):
+    onnx.save(onnx.parser.parse_model(HEAD + SOFTMAX), tmp_path / "m.onnx")
+    before = contents(tmp_path)
+    told = text(run(tmp_path, "--diff", "--unsafe-fixes", "m.onnx"))
+    assert "changes  'y' by at most" in told
+    (file,) = json.loads(text(run(tmp_path, "--diff", "--unsafe-fixes", "--output-format", "json", "m.onnx")))["files"]
+    (change,) = file["fix"]["changes"]
+    assert 0 < change["steps"] <= 1.001
+    assert file["fix"]["rewrites"][0]["steps"] == change["steps"]
+    sarif = json.loads(text(run(tmp_path, "--diff", "--unsafe-fixes", "--output-format", "sarif", "m.onnx")))
+    (artifact,) = [one for one in sarif["runs"][0]["artifacts"] if "fix" in one.get("properties", {})]
+    assert artifact["properties"]["fix"]["changes"] == [change]
+    assert contents(tmp_path) == before
