@@ -35,7 +35,7 @@ QUANTIZE and a DEQUANTIZE in reference code, and TensorFlow Lite Micro runs no C
 
 This was run with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11, on a float model of a strided convolution, a
 depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. Linting the ONNX model for `tflm`
-and linting `full_integer_quant` say the same: the first padding becomes a PAD (<padding> for the ONNX model, `arm_pad_s8`
+and linting `full_integer_quant` say the same: the first padding becomes a PAD (<pad> for the ONNX model, `arm_pad_s8`
 in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the convolutions, the sum
 and the softmax have the same predicted instructions in both. What the converter added or chose: PAD is an operator
 with a buffer of its own, so that the arena is 8,132 bytes where the ONNX model's plan has 7,168; the dense layer has a
@@ -97,7 +97,7 @@ def runtimes_page() -> str:
 
 def _head() -> str:
     """The head with the codes of the two rules it speaks of."""
-    return HEAD.replace("<padding>", code_of("runtime-padding")).replace("<mean>", code_of("runtime-mean"))
+    return HEAD.replace("<pad>", code_of("runtime-padding")).replace("<mean>", code_of("runtime-mean"))
 
 
 def _revisions() -> str:
