@@ -64,7 +64,7 @@ def main(runs: int) -> None:
     sarif = [*lint, "--output-format", "sarif"]
     with tempfile.TemporaryDirectory() as folder:
         compile_into(Path(folder, "compiled"))
-        # In a process of its own: a child's peak memory counts what its parent held when it was started.
+        # In another process: a child's peak memory counts what its parent held when it was started.
         subprocess.run([sys.executable, str(Path(__file__).with_name("models.py")), folder], check=True)
         paths = {path.stem: path for path in Path(folder).iterdir()}
         model = str(paths["mobilenet"])

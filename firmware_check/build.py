@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.arena import plan
+from firmware_check.compilers import GCC, CompilerRow
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
+from firmware_check.emulator import Emulators, Watch
 from firmware_check.toolchain import Compiler, SectionSizes, Sources, cache_folder, link, sizes
+from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -23,7 +27,6 @@ STACK = 32 << 10
 
 _OPTIMISE = ("-O3", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
 _OWN = ("-O2", "-Wall", "-Wextra", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
-_INSTRUMENT = ("-finstrument-functions", "-finstrument-functions-exclude-file-list=Include/,arm-none-eabi/,gcc/")
 
 
 _WORD = re.compile(r"\barm_\w+")
@@ -39,6 +42,19 @@ class Bench:
     """Copy of CMSIS-NN."""
     seconds: float = 120.0
     """For one run of QEMU."""
+    compiler: CompilerRow = GCC
+    """What CMSIS-NN is compiled with."""
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Files compiled, and firmwares run, at a time."""
+    watch: Watch | None = None
+    """What hears of layers that ran."""
+    emulators: Emulators = field(default_factory=Emulators)
+    """Processes of QEMU that one execution started."""
+
+    @property
+    def target(self) -> Target:
+        """What it is for the linter; of the compilers here, all take the branches that gcc takes."""
+        return Target(self.board.cpu, self.board.isa, self.library.release)
 
 
 @dataclass(frozen=True)
@@ -51,17 +67,20 @@ class Image:
     """Of its sections."""
     arena: int
     """Bytes of the activation arena."""
+    rescued: tuple[str, ...] = ()
+    """Files of the library that the compiler ended at with an internal error until other flags were tried."""
 
 
 def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool) -> Image:
     """Generate, compile and link a program into `folder`."""
     arena = plan(program, GUARD if traced else 0)
     text = model_source(program, arena, bench.board, bench.library, title)
-    image = build_source(text, bench, folder, traced)
-    return Image(image, sizes(image), arena.size)
+    rescued: list[str] = []
+    image = build_source(text, bench, folder, traced, rescued)
+    return Image(image, sizes(image), arena.size, tuple(rescued))
 
 
-def build_source(text: str, bench: Bench, folder: Path, traced: bool) -> Path:
+def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: list[str] | None = None) -> Path:
     """Compile and link generated C with the harness and what it calls of the library."""
     board, library = bench.board, bench.library
     (folder / "model.c").write_text(text, encoding="utf-8")
@@ -69,21 +88,16 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool) -> Path:
     kernels = library.files_for({word for word in _WORD.findall(text) if library.has(word)})
     wrapped = library.public_in(kernels) if traced else []
     (folder / "thunks.S").write_text(thunks_source(wrapped), encoding="utf-8")
-    lasting, passing = _sources(kernels, folder, traced)
-    compiler = Compiler(board.flags, (*library.includes, HERE / "runtime"))
-    objects = [*compiler.compile_all(lasting, cache_folder()), *compiler.compile_all(passing, folder)]
+    optimise = (*_OPTIMISE, *bench.compiler.trace) if traced else _OPTIMISE
+    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
+    includes = (*library.includes, HERE / "runtime")
+    chosen, gcc = (Compiler(row, board.flags, includes, bench.jobs) for row in (bench.compiler, GCC))
+    lasting: Sources = [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
+    passing: Sources = [(folder / "model.c", own), *([(folder / "thunks.S", ())] if traced else [])]
+    objects = chosen.compile_all([(path, optimise) for path in kernels], cache_folder())
+    objects += [*gcc.compile_all(lasting, cache_folder()), *gcc.compile_all(passing, folder)]
+    if rescued is not None:
+        rescued += chosen.rescued
     image = folder / ("traced.elf" if traced else "plain.elf")
     link(board.flags, objects, folder / "link.ld", image, wrapped)
     return image
-
-
-def _sources(kernels: list[Path], folder: Path, traced: bool) -> tuple[Sources, Sources]:
-    """Sources that every model needs, whose objects are kept, and the sources of this model."""
-    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
-    optimise = (*_OPTIMISE, *_INSTRUMENT) if traced else _OPTIMISE
-    lasting: Sources = [(path, optimise) for path in kernels]
-    lasting += [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
-    passing: Sources = [(folder / "model.c", own)]
-    if traced:
-        passing.append((folder / "thunks.S", ()))
-    return lasting, passing

@@ -8,80 +8,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.build import Bench, Image, build
+from firmware_check.advice import advice_on
+from firmware_check.build import Bench, Image
+from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
+from firmware_check.execution import execute
+from firmware_check.flagged import flagged_layers
+from firmware_check.groups import groups_of, halves
+from firmware_check.judging import judge
 from firmware_check.memory import Memory, memory_of, merged
-from firmware_check.observe import observe
+from firmware_check.program import side_by_side
+from firmware_check.progress import Progress
 from firmware_check.reference import Arrays, input_ranges
-from firmware_check.run import run_image
-from firmware_check.toolchain import SectionSizes, symbols
-from firmware_check.verdict import TOLERANCE, Differences, Disagreement, LayerVerdict, compare, judge
+from firmware_check.room import check_room
+from firmware_check.target_check import TargetCheck
+from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
-    from firmware_check.boards import Board
     from firmware_check.opening import OpenedModel
     from firmware_check.program import Program, Step, Value
-
-
-@dataclass(frozen=True, eq=False)
-class TargetCheck:
-    """What one model did on one board."""
-
-    path: str
-    """Model file."""
-    target: Target
-    """CPU, release, compiler."""
-    board: Board
-    """Board it ran on."""
-    per_layer: bool
-    """Whether each layer ran alone, with inputs recorded from ONNX Runtime."""
-    layers: tuple[LayerVerdict, ...]
-    """Layers in the order they ran."""
-    foreign: tuple[tuple[str, str], ...]
-    """Nodes that did not run, with the reason."""
-    memory: Memory
-    """Flash and RAM, predicted and found."""
-    sizes: SectionSizes | None = None
-    """Of the untraced image; None where each layer has its own."""
-    outputs: tuple[np.ndarray, ...] = ()
-    """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
-    output_differences: tuple[Differences, ...] = ()
-    """Those outputs against ONNX Runtime's of the whole model."""
-
-    @property
-    def instructions(self) -> int:
-        """Instructions of all layers, not cycles."""
-        return sum(layer.instructions for layer in self.layers)
-
-    @property
-    def predicted(self) -> dict[str, int]:
-        """What onnxlint_cmsis predicts of the instructions, where it has a cost."""
-        known = [layer for layer in self.layers if layer.predicted_instructions is not None]
-        return {
-            "layers": len(known),
-            "instructions": sum(layer.predicted_instructions or 0 for layer in known),
-            "measured": sum(layer.instructions for layer in known),
-        }
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every layer is as predicted and right."""
-        return not any(layer.disagreements for layer in self.layers)
-
-
-def added_up(check: TargetCheck) -> list[str]:
-    """One sentence for each output beyond the tolerance of a layer, where every layer is right."""
-    layers = [layer.differences.largest for layer in check.layers if layer.differences]
-    if not check.agrees or len(layers) < len(check.layers):
-        return []
-    return [
-        f"output {number} differs from ONNX Runtime's by up to {found.largest} (in {found.count} of {found.total}"
-        f" elements) although no layer, given the device's own input of the first set, differs by more than"
-        f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
-        for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
-        if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
-    ]
 
 
 def inputs_of(model: OpenedModel, seed: int, count: int) -> list[Arrays]:
@@ -94,8 +40,14 @@ def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, 
 
     Layers are judged on the first set of inputs, the model's outputs on all.
     """
-    runner = _Runner(model, bench, Target(bench.board.cpu, bench.board.isa, bench.library.release), folder)
-    return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+    steps = model.program.steps
+    progress = Progress(f"{model.path} on {bench.board.cpu}", len(steps))
+    runner = _Runner(model, replace(bench, watch=progress.ran), bench.target, folder)
+    progress.at(f"compiling {len(steps)} layers")
+    try:
+        return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+    finally:
+        progress.close()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +56,7 @@ class _Ran:
 
     layers: tuple[LayerVerdict, ...]
     outputs: list[list[np.ndarray]]
+    """The model's outputs for each set; empty where layers ran apart."""
     image: Image
     memory: Memory
 
@@ -118,13 +71,14 @@ class _Runner:
     def whole(self, inputs: list[Arrays]) -> TargetCheck:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
+        places = [self._place(value) for value in program.outputs]
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
-        known = [self.model.reference.tensors(names, each) for each in inputs]
         try:
+            check_room(program, self.bench.board, self.target)
+            known = [self.model.reference.tensors(names, each) for each in inputs]
             ran = self._run(program, known, self.folder)
         except TooLargeError as error:
             raise FirmwareError(f"the model does not fit the board: {error}; --per-layer needs less") from None
-        places = [self._place(value) for value in program.outputs]
         outputs = tuple(
             np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
             for value, place in zip(program.outputs, places, strict=True)
@@ -133,7 +87,7 @@ class _Runner:
             compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
-        found = self._check(ran.layers, ran.memory, False)
+        found = self._check([ran], False, ())
         return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
     def _place(self, output: Value) -> int:
@@ -144,53 +98,62 @@ class _Runner:
         return made[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
-        """Each layer that fits the board in a separate image, on inputs recorded from ONNX Runtime."""
-        layers: list[LayerVerdict] = []
-        large: list[tuple[str, str]] = []
-        memories: list[Memory] = []
+        """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
         steps = self.model.program.steps
+        groups, large = groups_of(steps, self.bench.board, self.target)
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
-        for number, step in enumerate(steps):
-            folder = self.folder / f"layer_{number}"
-            folder.mkdir(exist_ok=True)
-            try:
-                ran = self._run(self.model.program.alone(step), [known], folder)
-            except TooLargeError as error:
-                large.append((step.label, f"it alone does not fit the board: {error}"))
-                continue
-            layers += ran.layers
-            memories.append(ran.memory)
-        if not layers:
-            raise FirmwareError(f"no layer fits the board: {large[0][0]}: {large[0][1]}")
-        return replace(
-            self._check(tuple(layers), merged(memories), True), foreign=(*self.model.program.foreign, *large)
-        )
+        found = [ran for group in groups for ran in self._group(group, known, large)]
+        if not found:
+            raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
+        left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
+        return self._check(found, True, tuple(left))
 
-    def _check(self, layers: tuple[LayerVerdict, ...], memory: Memory, per_layer: bool) -> TargetCheck:
-        foreign = self.model.program.foreign
-        return TargetCheck(self.model.path, self.target, self.bench.board, per_layer, layers, foreign, memory)
+    def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
+        """A group of layers in one image; in two where they turn out not to fit together."""
+        folder = self.folder / f"layers_{self.model.program.steps.index(steps[0])}_{len(steps)}"
+        try:
+            return [self._run(side_by_side(steps), [known], folder)]
+        except TooLargeError as error:
+            if len(steps) == 1:
+                large.append((steps[0], str(error)))
+                return []
+        return [ran for half in halves(steps) for ran in self._group(half, known, large)]
+
+    def _check(self, ran: list[_Ran], per_layer: bool, large: tuple[tuple[str, str], ...]) -> TargetCheck:
+        memory = merged([each.memory for each in ran]) if per_layer else ran[0].memory
+        rescued = dict.fromkeys(name for each in ran for name in each.image.rescued)
+        row = self.bench.compiler
+        remarks = [
+            f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
+        ]
+        foreign = (*self.model.program.foreign, *large)
+        remarks += advice_on(reason for _, reason in foreign)
+        flagged = flagged_layers(self.model.graph, self.target, {label for label, _ in foreign})
+        return TargetCheck(
+            self.model.path, self.target, self.bench.board, per_layer,
+            tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
+            remarks=tuple(remarks), unseen=flagged,
+        )  # fmt: skip
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
-        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in program.inputs] for each in known]
-        images = [build(program, self.bench, folder, self.model.path, traced) for traced in (True, False)]
-        traced = run_image(images[0].path, program, self.bench, sets[:1], True)
-        plain = run_image(images[1].path, program, self.bench, sets, True)
-        names = symbols(images[0].path)
-        memory = {value.buffer: array for value, array in zip(program.inputs, sets[0], strict=True)}
+        given = program.given()
+        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in given] for each in known]
+        done = execute(program, self.bench, folder, self.model.path, sets)
+        memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
         verdicts = []
         for number, step in enumerate(program.steps):
-            output = traced.outputs[0][number]
-            reports = traced.layers[number], plain.layers[number]
-            observed = observe(reports[0].calls, names, self.bench.library.returning_status)
-            verdict = judge(step, self.target, observed, reports, self._differences(step, memory, output))
-            if not np.array_equal(output, plain.outputs[0][number]):
+            output = done.traced.outputs[0][number]
+            reports = done.traced.layers[number], done.plain.layers[number]
+            differences = self._differences(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, differences)
+            if not verdict.defects and not np.array_equal(output, done.plain.outputs[0][number]):
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
-        memory_used = memory_of(program, self.bench, self.target, images[1], verdicts)
-        return _Ran(tuple(verdicts), plain.outputs, images[1], memory_used)
+        memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
+        return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

@@ -1,8 +1,9 @@
-"""The command line: `python -m firmware_check MODEL [--against MODEL]`, `python -m firmware_check sweep`."""
+"""The command line: `python -m firmware_check MODEL [--against MODEL]`; `sweep`, `hazards` and `sources` beside it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from functools import partial
@@ -15,6 +16,7 @@ from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
+    from firmware_check.opening import Reading
     from firmware_check.session import CheckSession
 
 STDOUT = "-"
@@ -31,6 +33,14 @@ def _main(argv: list[str]) -> int:
         from firmware_check import sweep
 
         return sweep.main(argv[1:])
+    if argv[:1] == ["sources"]:
+        from firmware_check.evidence.sources_command import main as sources
+
+        return sources(argv[1:])
+    if argv[:1] == ["hazards"]:
+        from firmware_check.evidence.hazards_command import main as hazards
+
+        return hazards(argv[1:])
     return _run(_parser().parse_args(argv))
 
 
@@ -43,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", action="append", metavar="CPU", help="CPU, several times for several. Default: cortex-m4.")
     add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
     add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
+    add("--compiler", action="append", metavar="NAME", help="gcc or clang; both tell whose a defect is. Default: gcc.")
+    add("--jobs", type=count, default=os.cpu_count() or 1, metavar="N", help="processes at a time. Default: all cores.")
+    add("--bias", choices=("null", "zeros"), default="null", help="what a layer without bias gets. Default: null.")
+    add("--lenient", action="store_true", help="read a bias of one axis whose scales name another axis")
     add("--input-shape", action="append", default=[], metavar="NAME=N,...", help="sizes of an input")
     add("--calibration", default="", metavar="DIR", help=".npy files to quantize a float model with")
     add("--seed", type=_seed, default=0, help="seed of random inputs and calibration data. Default: 0.")
@@ -58,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from firmware_check.build import Bench
+    from firmware_check.compilers import compiler_named
     from firmware_check.keep import Kept
     from firmware_check.library import open_library
     from firmware_check.opening import Options
@@ -69,12 +85,14 @@ def _run(args: argparse.Namespace) -> int:
         raise FirmwareError("--plot draws into a file, not on standard output; name one: --plot FILE.svg")
     boards = list(dict.fromkeys(board_named(name) for name in args.target or ["cortex-m4"]))
     paths = [path for path in (args.model, args.against) if path]
-    kept = Kept.planned(args.keep, paths, boards) if args.keep else None
+    rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs)
+    benches = [Bench(board, library, args.timeout, row, args.jobs) for board in boards for row in rows]
+    kept = Kept.planned(args.keep, paths, benches) if args.keep else None
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs, _reading(args))
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-        session = CheckSession(library, options, Path(folder), args.timeout, kept)
-        session.run(paths, boards, args.per_layer, args.strict)
+        session = CheckSession(library, options, Path(folder), kept)
+        session.run(paths, benches, args.per_layer, args.strict)
     if session.checks:
         _report(args, session)
     for failure in session.failures:
@@ -82,6 +100,12 @@ def _run(args: argparse.Namespace) -> int:
     if session.failures:
         return COULD_NOT
     return AGREES if session.agrees else DISAGREES
+
+
+def _reading(args: argparse.Namespace) -> Reading:
+    from firmware_check.opening import Reading
+
+    return Reading(lenient=args.lenient, bias_of_zeros=args.bias == "zeros")
 
 
 def _report(args: argparse.Namespace, session: CheckSession) -> None:

@@ -14,9 +14,9 @@ from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
-    from firmware_check.check import TargetCheck
     from firmware_check.opening import OpenedModel
     from firmware_check.reference import Arrays
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 Made = tuple[str, bool, int]
@@ -61,7 +61,7 @@ class Comparison:
     outputs: tuple[Differences, ...]
     """Outputs before against after, bit for bit."""
     on_device: bool
-    """Whether the outputs are the device's; else ONNX Runtime's, since each layer ran alone."""
+    """Whether the outputs are the device's; else ONNX Runtime's, since layers ran alone or a defect was repaired."""
     disagreements: tuple[Disagreement, ...]
     """Changed outputs, and what --strict asks for."""
 
@@ -70,13 +70,28 @@ class Comparison:
         """Whether both checks agree and nothing is against the comparison."""
         return self.before.agrees and self.after.agrees and not self.disagreements
 
+    @property
+    def repaired(self) -> bool:
+        """Whether the model before is defective and the one after is right, both as predicted."""
+        return self.agrees and self.before.defective and self.after.right
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.agrees:
+            return "DISAGREES"
+        if self.repaired:
+            return "repaired"
+        return "agrees, and is defective" if self.after.defective else "agrees"
+
 
 def compare_checks(
     models: tuple[OpenedModel, OpenedModel], checks: tuple[TargetCheck, TargetCheck], inputs: list[Arrays], strict: bool
 ) -> Comparison:
     """Hold one check against another."""
     before, after = checks
-    on_device = not (before.per_layer or after.per_layer)
+    repaired = before.defective and not after.defective  # then the device's outputs change, ONNX Runtime's do not
+    on_device = not (before.per_layer or after.per_layer or repaired)
     outputs = _device_outputs(before, after) if on_device else _host_outputs(models, inputs)
     pairs = _pairs((models[0], before), (models[1], after))
     found = [

@@ -10,8 +10,15 @@ class Failure(NamedTuple):
 
     cpu: str
     """CPU of the board."""
+    compiler: str
+    """Compiler that it was to run with."""
     reason: str
     """What could not be done."""
 
+    @property
+    def where(self) -> str:
+        """CPU, and compiler where it is not gcc."""
+        return self.cpu if self.compiler == "gcc" else f"{self.cpu}, {self.compiler}"
+
     def __str__(self) -> str:
-        return f"{self.cpu}: {self.reason}"
+        return f"{self.where}: {self.reason}"

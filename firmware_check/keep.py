@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_check.compilers import GCC
 from firmware_check.emit import HERE
 from firmware_check.errors import FirmwareError
 
 if TYPE_CHECKING:
-    from firmware_check.boards import Board
+    from firmware_check.build import Bench
 
+MEASURED = "plain"
+"""Folder of the build that is measured."""
 FILES = {"model.c": "model.c", "link.ld": "link.ld", "plain.elf": "model.elf", "plain.map": "model.map"}
 """Files of a build to their names where they are kept; the untraced build is the one that is measured."""
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
@@ -32,39 +35,40 @@ class Kept:
     """The models' parts of the folders' names."""
 
     @staticmethod
-    def planned(folder: str, paths: Sequence[str], boards: Sequence[Board]) -> Kept:
-        """The folders for some models on some boards; FirmwareError where one of them is there already."""
+    def planned(folder: str, paths: Sequence[str], benches: Sequence[Bench]) -> Kept:
+        """The folders for some models on some benches; FirmwareError where one of them is there already."""
         names = [Path(path).stem for path in paths]
         if len(set(names)) < len(names):
             names[1] += "-against"
         kept = Kept(Path(folder), tuple(names))
         if kept.root.exists() and not kept.root.is_dir():
             raise FirmwareError(f"--keep {folder}: it is a file; a folder is expected")
-        for place in (kept.place(number, board) for number in range(len(names)) for board in boards):
+        for place in (kept.place(number, bench) for number in range(len(names)) for bench in benches):
             if place.exists():
                 raise FirmwareError(f"--keep {folder}: {place} is there already and is not overwritten")
         return kept
 
-    def place(self, number: int, board: Board) -> Path:
-        """Folder of one model on one board."""
-        return self.root / f"{self.names[number]}-{board.cpu}"
+    def place(self, number: int, bench: Bench) -> Path:
+        """Folder of one model on one board; a compiler other than gcc is in its name."""
+        compiler = "" if bench.compiler is GCC else f"-{bench.compiler.name}"
+        return self.root / f"{self.names[number]}-{bench.board.cpu}{compiler}"
 
     @contextmanager
-    def afterwards(self, built: Path, number: int, board: Board) -> Iterator[None]:
+    def afterwards(self, built: Path, number: int, bench: Bench) -> Iterator[None]:
         """Keep what was built in a folder, also where it then does not link or run."""
         try:
             yield
         finally:
-            self._keep(built, self.place(number, board))
+            self._keep(built, self.place(number, bench))
 
     def _keep(self, built: Path, place: Path) -> None:
-        """All builds in a folder: its own, or those of layers that ran alone."""
+        """All builds in a folder: its own, or those of groups of layers that ran apart."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".keep-", dir=self.root) as passing:
                 whole = Path(passing) / "whole"
-                for source in built.rglob("model.c"):
-                    _copy(source.parent, whole / source.parent.relative_to(built))
+                for source in built.rglob(f"{MEASURED}/model.c"):
+                    _copy(source.parent, whole / source.parent.parent.relative_to(built))
                 if whole.is_dir():
                     whole.rename(place)  # in one step: a folder that is there is whole
         except OSError as error:

@@ -57,7 +57,7 @@ def memory_of(program: Program, bench: Bench, target: Target, image: Image, laye
     found = sum(size for name, size in symbols.items() if name in names)
     constants = Bytes(sum(_constants(step, target) for step in program.steps), found)
     scratch = Bytes(
-        max((_scratch(step, target) for step in program.steps), default=0),
+        max((scratch_of(step, target) for step in program.steps), default=0),
         max((sum(layer.scratch) for layer in layers), default=0),
     )
     arena = Bytes(plan(program).size, symbols.get("arena", 0))
@@ -84,7 +84,7 @@ def _constants(step: Step, target: Target) -> int:
     return known.total if known else sum(array.bytes for array in step.arrays)
 
 
-def _scratch(step: Step, target: Target) -> int:
+def scratch_of(step: Step, target: Target) -> int:
     """The linter's number for a call, else what plain C asks for."""
     if step.call is None or not step.function:
         return step.scratch

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Multiplier(NamedTuple):
@@ -24,6 +27,13 @@ def quantize_multiplier(real: float) -> Multiplier:
     if value == 1 << 31:
         value, shift = value // 2, shift + 1
     return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
+
+
+def packed(weights: NDArray[Any]) -> NDArray[Any]:
+    """4-bit weights in a row, two to a byte, the first in the low half."""
+    even = np.append(weights, 0) if weights.size % 2 else weights
+    whole = even.astype(np.int16)
+    return np.asarray(((whole[0::2] & 15) | ((whole[1::2] & 15) << 4)).astype(np.uint8).view(np.int8))
 
 
 class SoftmaxConstants(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
+from firmware_check.bias_axes import mended
 from firmware_check.errors import FirmwareError
 from firmware_check.operator_format import expand, is_operator_format, named_as_given
 from firmware_check.operators import refuse_unknown
@@ -22,7 +23,22 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
 
 STDIN = "-"
+
+
+class Reading(NamedTuple):
+    """What of a model is read in another way than it stands there."""
+
+    lenient: bool = False
+    """A bias of one axis whose scales name another axis is read along its own."""
+    bias_of_zeros: bool = False
+    """A layer without a bias gets one of zeros; else a NULL pointer, as runtimes pass it."""
+
+
 Shapes = Mapping[str, tuple[int | None, ...]]
+
+
+AS_IT_STANDS = Reading()
+"""Nothing is read otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +69,8 @@ class Options:
     """Of random calibration data and random inputs."""
     runs: int = 4
     """Sets of inputs that a whole model is run on."""
+    reading: Reading = AS_IT_STANDS
+    """What is read in another way than it stands there."""
 
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
@@ -71,10 +89,11 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
+    source = mended(path, model, options.reading.lenient, folder)
+    graph = graph if source == path else _load(source, options)
     quantized = is_float(model)
-    source = path
     if quantized:
-        source = str(quantize(path, graph, options.calibration, options.seed, folder))
+        source = str(quantize(source, graph, options.calibration, options.seed, folder))
         graph = _load(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
@@ -82,10 +101,11 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:
     """The layers; those of a model in QOperator format from its QDQ form, written into `folder`."""
+    zeros = options.reading.bias_of_zeros
     if folder is None:
-        return read_program(path, graph, library)
+        return read_program(path, graph, library, zeros)
     expanded = str(expand(path, folder))
-    return named_as_given(read_program(expanded, _load(expanded, options), library), graph)
+    return named_as_given(read_program(expanded, _load(expanded, options), library, zeros), graph)
 
 
 def _load(path: str, options: Options) -> Graph:

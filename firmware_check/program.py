@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,23 @@ class Program:
     """Values that the host reads."""
     foreign: tuple[tuple[str, str], ...] = ()
     """Nodes that neither CMSIS-NN nor plain C computes, with the reason; a program that has any runs layer by layer."""
+    apart: bool = False
+    """Whether no layer reads what another makes: the host gives each its inputs just before it runs."""
 
-    def alone(self, step: Step) -> Program:
-        """A program of one layer."""
-        return Program(tuple(dict.fromkeys(step.inputs)), (step,), (step.output,))
+    def given(self) -> tuple[Value, ...]:
+        """The values that the host writes in one run, in order."""
+        if not self.apart:
+            return self.inputs
+        return tuple(value for step in self.steps for value in {each.buffer: each for each in step.inputs}.values())
+
+
+def side_by_side(steps: Sequence[Step]) -> Program:
+    """A program of layers that each run alone, on memory that the next one takes over."""
+    buffers = count()
+    return Program((), tuple(_with_own_memory(step, buffers) for step in steps), (), apart=True)
+
+
+def _with_own_memory(step: Step, buffers: Iterator[int]) -> Step:
+    places = {value.buffer: next(buffers) for value in (*step.inputs, step.output)}
+    inputs = tuple(replace(value, buffer=places[value.buffer]) for value in step.inputs)
+    return replace(step, inputs=inputs, output=replace(step.output, buffer=places[step.output.buffer]))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.errors import FirmwareError, TooLargeError
-from firmware_check.toolchain import tool
+from firmware_check.errors import FirmwareError, LayerEndedError, TooLargeError
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -66,7 +63,13 @@ class ImageRun:
     """For each set of inputs: every layer's output, or the results alone, as they lie in memory."""
 
 
-def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.ndarray]], every_layer: bool) -> ImageRun:
+def run_image(
+    image: Path,
+    program: Program,
+    bench: Bench,
+    sets: list[list[np.ndarray]],
+    every_layer: bool,
+) -> ImageRun:
     """Run an image on sets of inputs.
 
     Raises:
@@ -75,40 +78,17 @@ def run_image(image: Path, program: Program, bench: Bench, sets: list[list[np.nd
     """
     folder = image.parent
     (folder / "inputs.bin").write_bytes(
-        struct.pack("<II", len(sets), every_layer) + b"".join(array.tobytes() for arrays in sets for array in arrays)
+        struct.pack("<III", len(sets), every_layer, program.apart)
+        + b"".join(array.tobytes() for arrays in sets for array in arrays)
     )
     report = folder / "report.txt"
     report.unlink(missing_ok=True)
-    said = _emulate(image, bench.board, bench.seconds)
+    said = bench.emulators.run(image, bench.board, bench.seconds)
     lines = report.read_text(encoding="ascii").splitlines() if report.is_file() else []
     _check_end(lines, program, said)
     values = [step.output for step in program.steps] if every_layer else list(program.outputs)
     outputs = _split((folder / "outputs.bin").read_bytes(), values, len(sets))
     return ImageRun(layer_reports(lines, bench.board, len(program.steps)), outputs)
-
-
-def _emulate(image: Path, board: Board, seconds: float) -> str:
-    command = [
-        *_leash(), tool("qemu-system-arm"), "-M", board.machine, "-nodefaults", "-display", "none", "-monitor", "none",
-        "-serial", "none", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native",
-        "-kernel", str(image.resolve()),
-    ]  # fmt: skip
-    try:  # run() kills the process where the time is over
-        done = subprocess.run(
-            command, cwd=image.parent, capture_output=True, text=True, timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise FirmwareError(f"the firmware did not end within {seconds:g} s; --timeout allows more") from None
-    if "unsupported machine type" in done.stderr:
-        raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
-    return done.stderr.strip()
-
-
-def _leash() -> tuple[str, ...]:
-    """Hook that ends QEMU when this process dies, even killed; None outside Linux."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
 
 def _check_end(lines: list[str], program: Program, said: str) -> None:
@@ -118,11 +98,11 @@ def _check_end(lines: list[str], program: Program, said: str) -> None:
     numbers = [int(word, 16) for word in words]
     layer = program.steps[numbers[0]].label if numbers and numbers[0] < len(program.steps) else "start-up"
     if kind == "fault":
-        raise FirmwareError(f"the firmware faulted in layer '{layer}' at 0x{numbers[1]:08x}, CFSR 0x{numbers[2]:08x}")
+        text = f"the firmware faulted in layer '{layer}' at 0x{numbers[1]:08x}, CFSR 0x{numbers[2]:08x}"
+        raise LayerEndedError(layer, text)
     if kind == "watchdog":
-        raise FirmwareError(
-            f"layer '{layer}' did not end within {numbers[1]} x 2^24 counts of SysTick: an endless loop?"
-        )
+        text = f"layer '{layer}' did not end within {numbers[1]} x 2^24 counts of SysTick: an endless loop?"
+        raise LayerEndedError(layer, text)
     if kind == "memory":
         raise TooLargeError(f"layer '{layer}' asks for {numbers[1]} bytes of scratch, the board has {numbers[2]} left")
     raise FirmwareError(f"QEMU ended without a report: {said.splitlines()[0] if said else 'no message'}")

@@ -7,31 +7,30 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from firmware_check.build import Bench
-from firmware_check.check import TargetCheck, check, inputs_of
+from firmware_check.blame import blamed
+from firmware_check.check import check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.errors import FirmwareError
 from firmware_check.failure import Failure
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
+from firmware_check.weights_size import refuse_too_large
 
 if TYPE_CHECKING:
-    from firmware_check.boards import Board
+    from firmware_check.build import Bench
     from firmware_check.keep import Kept
     from firmware_check.library import Library
     from firmware_check.reference import Arrays
+    from firmware_check.target_check import TargetCheck
 
 
 class CheckSession:
     """What was checked so far."""
 
-    def __init__(
-        self, library: Library, options: Options, folder: Path, seconds: float, kept: Kept | None = None
-    ) -> None:
+    def __init__(self, library: Library, options: Options, folder: Path, kept: Kept | None = None) -> None:
         self._library = library
         self._options = options
         self._folder = folder
-        self._seconds = seconds
         self._kept = kept
         self.checks: list[TargetCheck] = []
         self.comparisons: list[Comparison] = []
@@ -39,40 +38,49 @@ class CheckSession:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything is as predicted and right."""
-        return all(each.agrees for each in self.checks) and all(each.agrees for each in self.comparisons)
+        """Whether everything is as predicted and right; of a repaired model what it was before does not count."""
+        return all(each.right for each in self._counted) and all(each.agrees for each in self.comparisons)
 
-    def run(self, paths: list[str], boards: list[Board], per_layer: bool, strict: bool) -> None:
-        """Check a model on every board; a second one with the same inputs, and hold the one against the other.
+    @property
+    def _counted(self) -> list[TargetCheck]:
+        """The checks without those of models that were repaired."""
+        repaired = [each.before for each in self.comparisons if each.repaired]
+        return [each for each in self.checks if not any(each is other for other in repaired)]
 
-        With several boards, one that the check cannot run on is a failure beside the others' reports.
+    def run(self, paths: list[str], benches: list[Bench], per_layer: bool, strict: bool) -> None:
+        """Check a model on every bench; a second one with the same inputs, and hold the one against the other.
+
+        With several benches, one that the check cannot run on is a failure beside the others' reports.
 
         Raises:
-            FirmwareError: a model cannot be firmware, or the check cannot run on the only board.
+            FirmwareError: a model cannot be firmware, or the check cannot run on the only bench.
 
         """
+        for path in paths:
+            refuse_too_large(path, [bench.board for bench in benches], per_layer)
         models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
         if self._options.calibration and not any(model.quantized_here for model in models):
             raise FirmwareError(f"--calibration is for float models; {' and '.join(paths)}: quantized already")
         if len(models) > 1:
             check_interfaces(models[0], models[1])
         inputs = inputs_of(models[0], self._options.seed, self._options.runs)
-        for bench in [Bench(board, self._library, self._seconds) for board in boards]:
+        for bench in benches:
             try:
-                self._on_board(bench, models, inputs, per_layer, strict)
+                self._on_bench(bench, models, inputs, per_layer, strict)
             except FirmwareError as error:
-                if len(boards) == 1:
+                if len(benches) == 1:
                     raise
-                self.failures.append(Failure(bench.board.cpu, str(error)))
+                self.failures.append(Failure(bench.board.cpu, bench.compiler.name, str(error)))
+        self.checks = blamed(self.checks)
 
-    def _on_board(
+    def _on_bench(
         self, bench: Bench, models: list[OpenedModel], inputs: list[Arrays], per_layer: bool, strict: bool
     ) -> None:
         found = []
         for number, model in enumerate(models):
-            folder = self._folder / f"{bench.board.cpu}-{number}"
+            folder = self._folder / f"{bench.board.cpu}-{bench.compiler.name}-{number}"
             folder.mkdir()
-            with self._kept.afterwards(folder, number, bench.board) if self._kept else nullcontext():
+            with self._kept.afterwards(folder, number, bench) if self._kept else nullcontext():
                 found.append(check(model, bench, inputs, folder, per_layer))
         both = [compare_checks((models[0], models[1]), (found[0], found[1]), inputs, strict)] if found[1:] else []
         self.checks += found
@@ -105,7 +113,7 @@ class CheckSession:
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""
-        return sarif.render(self.checks, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
+        return sarif.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""

@@ -1,4 +1,4 @@
-"""arm-none-eabi-gcc and QEMU: finding them, compiling with a cache, linking, reading sizes and symbols."""
+"""The tools beside the compiler, compiling with a cache, linking, reading sizes and symbols."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import get_ident
 
-from firmware_check.errors import FirmwareError, TooLargeError
+from firmware_check.compilers import CompilerRow, headers_of, program_of, version_of
+from firmware_check.errors import CompilerFaultError, FirmwareError, TooLargeError
 
 _PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi",
@@ -64,18 +66,18 @@ class SectionSizes:
 
 @dataclass(frozen=True, eq=False)
 class Compiler:
-    """One way to compile: flags and include folders."""
+    """One way to compile: a compiler, flags and include folders."""
 
+    row: CompilerRow
+    """The compiler."""
     flags: tuple[str, ...]
     """Flags of every file."""
     includes: tuple[Path, ...]
     """Folders for -I."""
-
-    @cached_property
-    def version(self) -> str:
-        """First line of the compiler's version."""
-        done = subprocess.run([tool("arm-none-eabi-gcc"), "--version"], capture_output=True, text=True, check=True)
-        return done.stdout.splitlines()[0]
+    jobs: int
+    """Files that are compiled at a time."""
+    rescued: list[str] = field(default_factory=list)
+    """Files that it ended at with an internal error, and that were compiled with other flags."""
 
     @cached_property
     def _headers(self) -> bytes:
@@ -87,23 +89,43 @@ class Compiler:
 
     def compile_all(self, sources: Sources, folder: Path) -> list[Path]:
         """Objects of the sources, each with its own further flags, named after their content in `folder`."""
-        tool("arm-none-eabi-gcc")
-        _ = self.version, self._headers  # once, before the threads ask
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        _ = version_of(self.row), headers_of(self.row), self._headers  # once, before the threads ask
+        folder.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(lambda item: self._compile(item[0], item[1], folder), sources))
 
     def _compile(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
-        flags = (*self.flags, *more)
-        text = source.read_bytes()
-        key = hashlib.sha256(b"\0".join([self.version.encode(), repr(flags).encode(), self._headers, text]))
-        target = folder / f"{source.stem}-{key.hexdigest()[:24]}.o"
-        if not target.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(f".{os.getpid()}.tmp")
-            places = [f"-I{folder}" for folder in self.includes]
-            run([tool("arm-none-eabi-gcc"), *flags, *places, "-c", str(source), "-o", str(partial)])
-            partial.replace(target)
-        return target
+        """The object of one source, from the cache where it is there; with other flags after an internal error."""
+        rescue = (*more, *self.row.rescue)
+        target, spare = self._target(source, more, folder), self._target(source, rescue, folder)
+        if not target.is_file() and not (self.row.rescue and spare.is_file()):
+            try:
+                self._make(source, more, target)
+            except CompilerFaultError:
+                if not self.row.rescue:
+                    raise
+                self._make(source, rescue, spare)
+        if target.is_file():
+            return target
+        self.rescued.append(source.name)
+        return spare
+
+    def _target(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
+        """Where the object of a source goes: all that it depends on is in its name."""
+        said = (
+            version_of(self.row).encode(),
+            repr((*self.row.flags, *self.flags, *more)).encode(),
+            self._headers,
+            source.read_bytes(),
+        )
+        return folder / f"{source.stem}-{hashlib.sha256(bytes(0).join(said)).hexdigest()[:24]}.o"
+
+    def _make(self, source: Path, more: tuple[str, ...], target: Path) -> None:
+        partial = target.with_suffix(f".{os.getpid()}.{get_ident()}.tmp")
+        places = [f"-I{folder}" for folder in self.includes]
+        flags = (*self.row.flags, *self.flags, *headers_of(self.row), *more)
+        run([program_of(self.row), *flags, *places, "-c", str(source), "-o", str(partial)])
+        partial.replace(target)
 
 
 def link(board_flags: tuple[str, ...], objects: list[Path], script: Path, target: Path, wrapped: list[str]) -> None:
@@ -149,6 +171,8 @@ def run(command: list[str]) -> str:
 
 def _complaint(name: str, text: str) -> FirmwareError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any("internal compiler error" in line or "PLEASE submit a bug report" in line for line in lines):
+        return CompilerFaultError(f"{Path(name).name} ends with an internal error: {lines[0]}")
     overflow = next((line for line in lines if "overflowed by" in line or "no room left" in line), "")
     if overflow:
         return TooLargeError(overflow.split(": ", 1)[-1])

@@ -46,7 +46,7 @@ class AnalysisSettings(NamedTuple):
     largest_read: int | None = None
     """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
     rooms: tuple[MemoryRoom, ...] = ()
-    """RAM and flash of each target, in the order of `targets`; none where nobody asks whether the model fits."""
+    """RAM and flash of each target, in the order of `targets`; none where no memory is given."""
     cmsis_nn_build: str = "SPEED"
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
 
@@ -110,7 +110,7 @@ class ModelAnalysis(RuntimeFacts):
 
     @cached_property
     def consequences(self) -> dict[int, Consequence]:
-        """What the runtime makes of layers that CMSIS-NN refuses for a cause of its own, by index of the node."""
+        """What the runtime makes of layers that CMSIS-NN itself refuses, by index of the node."""
         if self.judged is None:
             return {}
         from onnxlint_cmsis.runtimes.judge import consequences

@@ -15,7 +15,7 @@ the configuration) says which one: `direct` is the application itself, calling t
 it is the default for `.onnx` files. `tflm` (TensorFlow Lite Micro) is the default for `.tflite` files, and the only
 one that reads them. `executorch` is the cortex_m backend of ExecuTorch, `tvm` the partitioner of TVM up to 0.18.0.
 
-With `@` follows a commit or a date: `tflm@2026-06`, `tflm@90b983c2`. Revisions that nobody has reviewed are refused. A
+With `@` follows a commit or a date: `tflm@2026-06`, `tflm@90b983c2`. Revisions that are not reviewed are refused. A
 runtime brings its own CMSIS-NN, and that is the one judged; `--release` names another.
 
 An ONNX model does not reach TensorFlow Lite Micro as it is: a converter stands between, and what it writes decides. A

@@ -1,4 +1,4 @@
-"""Everything at once on models nobody here made: the onnx package's own tests, and the shared models where present."""
+"""Everything at once on models from elsewhere: the onnx package's own tests, and the shared models where present."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class CFunction(NamedTuple):
     """A function of CMSIS-NN that generated C calls."""
 
     type: str
-    """Type of the activations: `s8` or `s16`."""
+    """Type of the activations, `s8` or `s16`, or `s4` for int8 ones with weights of 4 bits."""
     since: str
     """First release that the call is generated for."""
     name: str
@@ -48,14 +48,15 @@ FORMS = {
         (
             CFunction("s8", "4.0.0", "arm_convolve_wrapper_s8"),
             CFunction("s16", "4.0.0", "arm_convolve_wrapper_s16"),
+            CFunction("s4", "5.0.0", "arm_convolve_wrapper_s4"),
         ),
         "reference_convolve",
-        apart="groups, before 6.0.0",
     ),
     "depthwise": LayerForm(
         (
             CFunction("s8", "4.0.0", "arm_depthwise_conv_wrapper_s8"),
             CFunction("s16", "4.0.0", "arm_depthwise_conv_wrapper_s16"),
+            CFunction("s4", "5.0.0", "arm_depthwise_conv_wrapper_s4"),
         )
     ),
     "transpose_conv": LayerForm(
@@ -70,6 +71,7 @@ FORMS = {
             CFunction("s8", "7.0.0", "arm_fully_connected_wrapper_s8"),
             CFunction("s8", "4.0.0", "arm_fully_connected_s8"),
             CFunction("s16", "4.0.0", "arm_fully_connected_s16"),
+            CFunction("s4", "5.0.0", "arm_fully_connected_s4"),
         ),
         "reference_fully_connected",
         apart="weights with a zero-point before 6.0.0, with several scales before 7.0.0",
@@ -131,7 +133,8 @@ def formed(step: Step, library: Library) -> Step:
         Unsupported: neither computes it.
 
     """
-    form, kind = FORMS[step.form], f"s{step.output.quantization.bits}"
+    narrow = step.call is not None and step.call.entry.endswith("_s4")
+    form, kind = FORMS[step.form], "s4" if narrow else f"s{step.output.quantization.bits}"
     function = form.function(kind, library)
     reason = step.reason
     if not reason and not library.has(function):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from firmware_check.advice import advice_on
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Quantization, Value
 from firmware_check.reading.stored_numbers import StoredNumbers
@@ -15,7 +16,7 @@ from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last, reshaped, transposed
 from firmware_check.reading.workspace import Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.lower import Verdict, lower
+from onnxlint_cmsis.lower import Cause, Verdict, lower
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.release_verdict import on_release
@@ -31,19 +32,24 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower import Lowered, LoweredLayer
 
 
-def read_program(path: str, graph: Graph, library: Library) -> Program:
+def read_program(path: str, graph: Graph, library: Library, bias_of_zeros: bool = False) -> Program:
     """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
+
+    With `bias_of_zeros` a layer without a bias gets one of zeros.
 
     Raises:
         FirmwareError: the model has no layer for CMSIS-NN.
 
     """
     stored, lowered = StoredNumbers(onnx.load(path), graph), lower(graph)
-    programs = [_Walk(Workspace(graph, stored, library), lowered, last).program() for last in (True, False)]
+    spaces = [Workspace(graph, stored, library, bias_of_zeros) for _ in range(2)]
+    programs = [_Walk(space, lowered, last).program() for space, last in zip(spaces, (True, False), strict=True)]
     best = min(programs, key=lambda program: sum(step.op_type == TRANSPOSE.name for step in program.steps))
     if not any(step.call is not None for step in best.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
-        raise FirmwareError("no layer that CMSIS-NN can run as int8 or int16" + (f" ({reasons})" if reasons else ""))
+        advice = "".join(f"; {text}" for text in advice_on(reason for _, reason in best.foreign))
+        said = f" ({reasons})" if reasons else ""
+        raise FirmwareError(f"no layer that CMSIS-NN can run as int8 or int16{said}{advice}")
     return best
 
 
@@ -99,11 +105,13 @@ class _Walk:
         """A layer, by what the verdict says of it in this release."""
         taken = route(record.call, self._target) if record.call else None
         decision = on_release(record, taken, self._target.release)
+        if decision is not None and decision.cause is Cause.GROUPS:
+            decision = None  # a function computes it, wrongly: that is to be seen on the device
         if decision is not None and decision.verdict is not Verdict.PLAIN:
             raise Unsupported(decision.reason)
         entry = record.call.entry if record.call else ""
         build = BUILDS.get(decision.code if decision else stem_of(entry))
-        if build is None or entry.endswith("_s4"):
+        if build is None:
             raise Unsupported(f"this firmware has no call of arm_{entry}")
         build(self._space, record, decision.reason if decision else "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,8 @@ class IntegerWeights:
     """float64, one value or one per output channel."""
     zero_point: int
     """Zero-point, the same for all."""
+    narrow: bool = False
+    """Whether they are of 4 bits, two to a byte on the device."""
 
     def scales_of(self, count: int) -> np.ndarray:
         """One scale for each output channel."""
@@ -68,7 +70,7 @@ class StoredNumbers:
         for move in reversed(moves):
             if operator_of(move).elements is Elements.TRANSPOSED:
                 order = move.ints("perm") or tuple(reversed(range(found.integers.ndim)))
-                found = IntegerWeights(found.integers.transpose(order), found.scales, found.zero_point)
+                found = replace(found, integers=found.integers.transpose(order))
         return found
 
     def _dequantized(self, node: Node) -> IntegerWeights:
@@ -77,9 +79,11 @@ class StoredNumbers:
         zeros = self.array(node.inputs[2]).reshape(-1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
         if integers.dtype == np.uint8:
             integers, zeros = (integers.astype(np.int16) - 128).astype(np.int8), zeros.astype(np.int16) - 128
+        narrow = integers.dtype.name == "int4"
+        integers = integers.astype(np.int8) if narrow else integers
         if integers.dtype != np.int8:
             raise Unsupported(f"this firmware has no call for weights of {integers.dtype}")
-        return IntegerWeights(integers, scales, int(zeros[0]))
+        return IntegerWeights(integers, scales, int(zeros[0]), narrow)
 
     def real(self, tensor: str) -> np.ndarray:
         """A float constant, dequantized where it is stored in integers."""

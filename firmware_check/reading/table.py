@@ -53,9 +53,7 @@ class FirmwareOperator(NamedTuple):
 
 
 OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
-    ("", "Conv"): FirmwareOperator(
-        ("convolve", "depthwise"), "three dimensions; weights with a zero-point or of 4 bits"
-    ),
+    ("", "Conv"): FirmwareOperator(("convolve", "depthwise"), "three dimensions; weights with a zero-point"),
     ("", "ConvTranspose"): FirmwareOperator(("transpose_conv",), "groups, dilations"),
     ("", "Gemm"): FirmwareOperator(
         ("fully_connected",), "transA; an alpha of 0 or below; a C that is no bias; a product of two activations"

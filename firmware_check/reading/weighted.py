@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.numbers import quantize_multiplier
+from firmware_check.numbers import packed, quantize_multiplier
 from firmware_check.program import Array, Step, Value
 from firmware_check.reading.result import LayerResult, result_of
 from firmware_check.reading.unsupported import Unsupported
@@ -16,6 +16,7 @@ from onnxlint_cmsis.operators.roles import Form
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
+    from firmware_check.reading.stored_numbers import IntegerWeights
     from firmware_check.reading.workspace import Workspace
     from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.lower.layer import Layer
@@ -36,7 +37,7 @@ def build_convolution(space: Workspace, record: LoweredLayer, reason: str) -> No
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[0])
     bias = _bias(space, layer, result, scales)
-    arrays = _arrays(laid_out, bias, scales, result)
+    arrays = _arrays(weights, laid_out, bias, scales, result)
     output = _output(space, node, result)
     form = "depthwise" if depthwise else "convolve"
     numbers = {"limits": result.limits}
@@ -52,7 +53,7 @@ def build_transpose(space: Workspace, record: LoweredLayer, reason: str) -> None
     laid_out = _two_dimensional(weights.integers).transpose(1, 2, 3, 0)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[1])
     bias = _bias(space, layer, result, scales)
-    arrays = _arrays(laid_out, bias, scales, result)
+    arrays = _arrays(weights, laid_out, bias, scales, result)
     output = _output(space, node, result)
     numbers = {"limits": result.limits}
     step = Step(
@@ -77,7 +78,7 @@ def build_dense(space: Workspace, record: LoweredLayer, reason: str) -> None:
     scales = source.quantization.scale * weights.scales_of(out_c) * _factor(node, "alpha")
     bias = _bias(space, layer, result, scales)
     several = weights.scales.size > 1
-    arrays = _arrays(laid_out, bias, scales if several else scales[:1], result)
+    arrays = _arrays(weights, laid_out, bias, scales if several else scales[:1], result)
     output = _output(space, node, result, (*source.shape[:-1], out_c))
     numbers = {
         "limits": result.limits, "filter_offset": -weights.zero_point, "per_channel": several, "depth": depth,
@@ -139,11 +140,14 @@ def _output(space: Workspace, node: Node, result: LayerResult, shape: tuple[int,
     return output if final in (None, shape) else reshaped(output, space.shape(result.tensor))
 
 
-def _arrays(laid_out: Elements, bias: Elements | None, scales: Elements, result: LayerResult) -> tuple[Array, ...]:
+def _arrays(
+    weights: IntegerWeights, laid_out: Elements, bias: Elements | None, scales: Elements, result: LayerResult
+) -> tuple[Array, ...]:
     """Weights, bias where there is one, and a multiplier and shift for each scale."""
+    flat = np.ascontiguousarray(laid_out).reshape(-1)
     multipliers = [quantize_multiplier(scale / result.quantization.scale) for scale in scales]
     return (
-        Array("weights", "int8_t", np.ascontiguousarray(laid_out).reshape(-1)),
+        Array("weights", "int8_t", packed(flat) if weights.narrow else flat),
         *(() if bias is None else (_bias_array(bias, result.quantization.bits),)),
         Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
         Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),

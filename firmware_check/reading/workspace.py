@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firmware_check.program import Quantization, Step, Value
+from firmware_check.reading.constants import refuse_out_of_range, with_zeros
 from firmware_check.reading.forms import formed
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import lies_in, moved_places, reshaped, row_major
@@ -25,10 +26,11 @@ MOST_AXES = 8
 class Workspace:
     """Values known so far and layers made so far."""
 
-    def __init__(self, graph: Graph, stored: StoredNumbers, library: Library) -> None:
+    def __init__(self, graph: Graph, stored: StoredNumbers, library: Library, bias_of_zeros: bool = False) -> None:
         self.graph = graph
         self.stored = stored
         self.library = library
+        self._bias_of_zeros = bias_of_zeros
         self.integers: dict[str, Value] = {}
         """Tensors of integers."""
         self.reals: dict[str, Value] = {}
@@ -90,7 +92,8 @@ class Workspace:
 
     def add(self, step: Step) -> None:
         """A layer, by the function of its form or in plain C."""
-        self.keep(formed(step, self.library))
+        refuse_out_of_range(step)
+        self.keep(formed(with_zeros(step) if self._bias_of_zeros else step, self.library))
 
     def keep(self, step: Step) -> None:
         """A layer as it is."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
     from firmware_check.memory import Memory
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 VERSION = 1
@@ -24,7 +24,9 @@ def report(checks: Iterable[TargetCheck], comparisons: Iterable[Comparison], fai
         "version": VERSION,
         "checks": [_check(check) for check in checks],
         "comparisons": [_comparison(comparison) for comparison in comparisons],
-        "could_not_run": [{"cpu": failure.cpu, "reason": failure.reason} for failure in failures],
+        "could_not_run": [
+            {"cpu": failure.cpu, "compiler": failure.compiler, "reason": failure.reason} for failure in failures
+        ],
     }
 
 
@@ -32,10 +34,13 @@ def _check(check: TargetCheck) -> Data:
     sizes = check.sizes
     return {
         "model": check.path,
-        "target": check.target.label,
+        "target": check.label,
+        "compiler": check.compiler,
         "board": check.board.machine,
         "per_layer": check.per_layer,
         "agrees": check.agrees,
+        "defective": check.defective,
+        "verdict": check.verdict,
         "instructions": check.instructions,
         "memory": _memory(check.memory),
         "flash": sizes.flash if sizes else None,
@@ -44,6 +49,8 @@ def _check(check: TargetCheck) -> Data:
         "outputs": [_differences(each) for each in check.output_differences],
         "layers": [_layer(layer) for layer in check.layers],
         "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
+        "flagged_not_run": [{"node": label, "hazard": hazard} for label, hazard in check.unseen],
+        "remarks": list(check.remarks),
     }
 
 
@@ -74,6 +81,8 @@ def _layer(layer: LayerVerdict) -> Data:
         },
         "differences": _differences(layer.differences),
         "disagreements": [_disagreement(each) for each in layer.disagreements],
+        "defects": [_disagreement(each) for each in layer.defects],
+        "remarks": list(layer.remarks),
     }
 
 
@@ -95,8 +104,9 @@ def _comparison(comparison: Comparison) -> Data:
     return {
         "before": comparison.before.path,
         "after": comparison.after.path,
-        "target": comparison.before.target.label,
+        "target": comparison.before.label,
         "agrees": comparison.agrees,
+        "verdict": comparison.verdict,
         "instructions": [comparison.before.instructions, comparison.after.instructions],
         "arena": [comparison.before.memory.arena.found, comparison.after.memory.arena.found],
         "constants": [comparison.before.memory.constants.found, comparison.after.memory.constants.found],

@@ -4,44 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firmware_check.check import added_up
-from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, sizes_of
+from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, said_of, sizes_of
+from firmware_check.target_check import added_up
 from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
+    from firmware_check.target_check import TargetCheck
 
 
 def check_report(check: TargetCheck) -> str:
     """One check as a section with a table."""
-    verdict = "agrees" if check.agrees else "**disagrees**"
-    lines = [f"### {_cell(check.path)} on {check.target.label} ({check.board.machine}): {verdict}", ""]
+    verdict = _bold(check.verdict)
+    lines = [f"### {_cell(check.path)} on {check.label} ({check.board.machine}): {verdict}", ""]
     lines += _table(COLUMNS, check_rows(check))
-    lines += [
-        f"* {_cell(layer.label)}: {each.code} {_cell(each.text)}"
-        for layer in check.layers
-        for each in layer.disagreements
-    ]
-    lines += [f"* {_cell(layer.label)}: plain C, {_cell(layer.reason)}" for layer in check.layers if layer.reason]
-    lines += [f"* {_cell(label)}: not run, {_cell(reason)}" for label, reason in check.foreign]
+    lines += [f"* {_cell(line)}" for line in said_of(check)]
     lines += ["", *(f"* {line}" for line in (*memory_lines(check), *added_up(check))), ""]
     return "\n".join(lines) + "\n"
 
 
+def _bold(verdict: str) -> str:
+    """Words that ask for a look in bold."""
+    return verdict if verdict in ("agrees", "repaired") else f"**{verdict.lower()}**"
+
+
 def failure_report(failure: Failure) -> str:
     """A target that the check could not run on."""
-    return f"### {failure.cpu}: could not run\n\n* {_cell(failure.reason)}\n"
+    return f"### {failure.where}: could not run\n\n* {_cell(failure.reason)}\n"
 
 
 def comparison_report(comparison: Comparison) -> str:
     """Before against after as a section with a table."""
     before, after = comparison.before, comparison.after
-    verdict = "agrees" if comparison.agrees else "**disagrees**"
-    lines = [f"### {_cell(before.path)} against {_cell(after.path)} on {before.target.label}: {verdict}", ""]
+    verdict = _bold(comparison.verdict)
+    lines = [f"### {_cell(before.path)} against {_cell(after.path)} on {before.label}: {verdict}", ""]
     lines += _table(
         ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
         [_row(p) for p in comparison.pairs],

@@ -10,8 +10,8 @@ from firmware_check.reports.text import distinct
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
+    from firmware_check.target_check import TargetCheck
 
 _INCHES_PER_LAYER = 0.32
 _WIDTH = 10
@@ -58,10 +58,10 @@ Panel = tuple[str, list[str], dict[str, list[int]]]
 def _of_comparison(comparison: Comparison) -> Panel:
     before = [pair.before.instructions if pair.before else 0 for pair in comparison.pairs]
     after = [pair.after.instructions if pair.after else 0 for pair in comparison.pairs]
-    title = f"{comparison.before.path} against {comparison.after.path}, {comparison.before.target.label}"
+    title = f"{comparison.before.path} against {comparison.after.path}, {comparison.before.label}"
     return title, distinct([pair.label for pair in comparison.pairs]), {"before": before, "after": after}
 
 
 def _of_check(check: TargetCheck) -> Panel:
     labels = distinct([layer.label for layer in check.layers])
-    return f"{check.path}, {check.target.label}", labels, {"measured": [layer.instructions for layer in check.layers]}
+    return f"{check.path}, {check.label}", labels, {"measured": [layer.instructions for layer in check.layers]}

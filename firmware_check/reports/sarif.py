@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sarif_om as om
 
+from firmware_check.defects import SHOWS
 from firmware_check.verdict import RULES
 from onnxlint_cmsis import __version__
+from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.sarif import FINGERPRINT, OUTSIDE, SCHEMA
@@ -21,8 +23,8 @@ from onnxlint_cmsis.types import Finding, Level, Location
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
+    from firmware_check.target_check import TargetCheck
 
 HELP = {
     "FWC001": "The firmware ran other kernels, returned another status or asked for other scratch than predicted.",
@@ -33,6 +35,18 @@ HELP = {
     "FWC006": "--strict: no layer got better, or one got worse.",
 }
 """What each rule means."""
+
+
+class _SarifRule(NamedTuple):
+    name: str
+    said: str
+
+
+_LINTER = [check_of_kind(kind).rule for kind in SHOWS]
+_RULES = {code: _SarifRule(name, HELP[code]) for code, name in RULES.items()} | {
+    rule.code: _SarifRule(rule.name, rule.summary) for rule in _LINTER
+}
+"""Codes of disagreements, and those of the linter's rules for defects that occurred."""
 
 
 def render(
@@ -47,7 +61,7 @@ def render(
     GitHub takes one run of each category in an upload, and a later run of a category for the newer state of it.
     """
     findings = [*_of_checks(checks), *_of_comparisons(comparisons)]
-    rules = [_rule(code) for code in RULES]
+    rules = [_rule(code, *row) for code, row in _RULES.items()]
     driver = om.ToolComponent(
         name="firmware_check", version=__version__, semantic_version=__version__, information_uri=HOME, rules=rules,
         contents=None,
@@ -72,7 +86,7 @@ def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:
         _finding(each.code, f"{layer.op_type} '{layer.label}': {each.text}", check, layer.label, layer.op_type)
         for check in checks
         for layer in check.layers
-        for each in layer.disagreements
+        for each in (*layer.disagreements, *layer.defects)
     ]
 
 
@@ -85,17 +99,17 @@ def _of_comparisons(comparisons: Sequence[Comparison]) -> list[Finding]:
 
 
 def _finding(code: str, text: str, check: TargetCheck, node: str, op_type: str) -> Finding:
-    label = check.target.label
-    return Finding(code, RULES[code], Level.ERROR, text, Location(check.path, node, op_type), (label,))
+    label = check.label
+    return Finding(code, _RULES[code].name, Level.ERROR, text, Location(check.path, node, op_type), (label,))
 
 
-def _rule(code: str) -> Any:
+def _rule(code: str, name: str, said: str) -> Any:
     return om.ReportingDescriptor(
         id=code,
-        name="".join(word.capitalize() for word in RULES[code].split("-")),
-        short_description=om.MultiformatMessageString(text=HELP[code]),
-        full_description=om.MultiformatMessageString(text=HELP[code]),
-        help=om.MultiformatMessageString(text=HELP[code], markdown=HELP[code]),
+        name="".join(word.capitalize() for word in name.split("-")),
+        short_description=om.MultiformatMessageString(text=said),
+        full_description=om.MultiformatMessageString(text=said),
+        help=om.MultiformatMessageString(text=said, markdown=said),
         help_uri=f"{HOME}#firmware",
         default_configuration=om.ReportingConfiguration(level="error"),
         properties={"tags": ["cmsis-nn", "firmware"], "precision": "very-high", "problem.severity": "error"},
@@ -116,7 +130,7 @@ def _result(finding: Finding, fingerprint: str, folder: str) -> Any:
     physical = om.PhysicalLocation(artifact_location=place, region=region)
     return om.Result(
         rule_id=finding.code,
-        rule_index=list(RULES).index(finding.code),
+        rule_index=list(_RULES).index(finding.code),
         level="error",
         message=om.Message(text=printable(finding.complete)),
         locations=[om.Location(physical_location=physical, logical_locations=logical)],

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from firmware_check.check import added_up
+from firmware_check.target_check import added_up
 from onnxlint_cmsis.commands.text_table import aligned
 from onnxlint_cmsis.reporters.plain import printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_check.check import TargetCheck
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
@@ -24,14 +24,28 @@ _NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
     rows = check_rows(check)
-    parts = [f"{check.path} on {check.target.label}, {check.board.machine}{_remark(check)}\n"]
+    parts = [f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}\n"]
     parts.append(aligned(COLUMNS, rows, right=_NUMBERS))
-    said = [f"{layer.label}: {found.code} {found.text}" for layer in check.layers for found in layer.disagreements]
-    said += [f"{layer.label}: plain C, {layer.reason}" for layer in check.layers if layer.reason]
-    said += [f"{label}: not run, {reason}" for label, reason in check.foreign]
-    parts += [f"  {printable(line)}\n" for line in said]
+    parts += [f"  {printable(line)}\n" for line in said_of(check)]
     parts.append(_totals(check))
     return "".join(parts)
+
+
+def said_of(check: TargetCheck) -> list[str]:
+    """What is not as predicted, what is defective, what did not run as usual: one line each."""
+    layers = check.layers
+    said = [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.disagreements]
+    said += [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.defects]
+    said += [f"{layer.label}: plain C, {layer.reason}" for layer in layers if layer.reason]
+    said += [f"{layer.label}: {remark}" for layer in layers for remark in layer.remarks]
+    said += [f"{label}: not run, {reason}" for label, reason in check.foreign]
+    said += [f"{label}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]
+    return [*said, *check.remarks]
+
+
+def layer_verdict(layer: LayerVerdict) -> str:
+    """One layer in words."""
+    return "DISAGREES" if layer.disagreements else "agrees, defective" if layer.defects else "agrees"
 
 
 def tree(layer: LayerVerdict) -> str:
@@ -67,7 +81,7 @@ def _cells(label: str, layer: LayerVerdict) -> list[str]:
         str(layer.instructions),
         off(layer),
         differing(layer.differences),
-        "DISAGREES" if layer.disagreements else "agrees",
+        layer_verdict(layer),
     ]
 
 
@@ -150,13 +164,13 @@ def comparison(found: Comparison) -> str:
         for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
     ]
     columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
-    where = "on the device" if found.on_device else "in ONNX Runtime, since layers ran alone"
+    where = "on the device" if found.on_device else "in ONNX Runtime"
     lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
-    lines.append(f"before against after: {'agrees' if found.agrees else 'DISAGREES'}")
-    head = f"{before.path} against {after.path} on {before.target.label}\n"
+    lines.append(f"before against after: {found.verdict}")
+    head = f"{before.path} against {after.path} on {before.label}\n"
     return head + aligned(columns, rows, right=columns[3:]) + "".join(f"{line}\n" for line in lines)
 
 
@@ -166,5 +180,5 @@ def _totals(check: TargetCheck) -> str:
         f"output {n} differs from ONNX Runtime's in {differing(d)}" for n, d in enumerate(check.output_differences)
     ]
     lines += added_up(check)
-    lines.append(f"prediction and observation: {'agrees' if check.agrees else 'DISAGREES'}")
+    lines.append(f"prediction and observation: {check.verdict}")
     return "".join(f"{line}\n" for line in lines)

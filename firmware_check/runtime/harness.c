@@ -178,13 +178,20 @@ static void run_layer(uint32_t index)
     layer_began = systick_wraps;
     spent = 0;
     memset(&scratch, 0, sizeof scratch);
-    guard_outputs(&layers[index]);
     trace_clear();
     const int32_t status = layers[index].run();
     if (first_run)
     {
         report_layer(index, status, spent);
         trace_report(index);
+    }
+}
+
+static void read_regions(int32_t file, const region *regions, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+    {
+        host_read(file, regions[i].data, regions[i].size);
     }
 }
 
@@ -198,7 +205,9 @@ static void write_regions(int32_t file, const region *regions, uint32_t count)
 
 int main(void)
 {
-    uint32_t header[2]; /* runs; whether to write every layer's outputs rather than the results alone */
+    /* runs; whether to write every layer's outputs rather than the results alone; whether the host gives each layer its
+       inputs, rather than the model at the start of a run */
+    uint32_t header[3];
     const int32_t in = host_open("inputs.bin", OPEN_READ);
     const int32_t out = host_open("outputs.bin", OPEN_WRITE);
     report_open();
@@ -207,12 +216,11 @@ int main(void)
     for (uint32_t run = 0; run < header[0]; run++)
     {
         first_run = run == 0;
-        for (uint32_t i = 0; i < input_count; i++)
-        {
-            host_read(in, inputs[i].data, inputs[i].size);
-        }
+        read_regions(in, inputs, header[2] ? 0 : input_count);
         for (uint32_t i = 0; i < layer_count; i++)
         {
+            guard_outputs(&layers[i]);
+            read_regions(in, layers[i].inputs, header[2] ? layers[i].input_count : 0);
             run_layer(i);
             if (header[1])
             {

@@ -85,7 +85,7 @@ class Interval(NamedTuple):
         return made(self.low - below, self.high + above, self)
 
     def rounded(self, share: float) -> Interval:
-        """Ends further apart by a share of their own size; 0 stays 0."""
+        """Ends further apart by a share of their size; 0 stays 0."""
         return self.widened(_margin(share, self.low), _margin(share, self.high)) if share else self
 
     def unsettled(self, where: Mask) -> Interval:

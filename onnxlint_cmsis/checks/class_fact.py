@@ -32,7 +32,7 @@ class ClassFact(NamedTuple):
     constants: int = 0
     """Channels that hold the same value for every input; 0 where weights were not read."""
     unread: int = 0
-    """Channels that nobody reads."""
+    """Channels that no layer reads."""
     tensor: str = ""
     """Tensor that carries the class, alone where there is one."""
     axis: int = 0

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, right_releases, span, works
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
+from onnxlint_cmsis.cmsis_nn.observed import evidence
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -59,7 +60,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     said = replace(
         subject.say(" ".join(parts)),
         sources=(hazard.origin.source(subject.target.release),),
-        properties={**facts(hazard), **({"sizes": numbers} if numbers else {})},
+        properties={**facts(hazard, subject.target.release), **({"sizes": numbers} if numbers else {})},
         cause=f"{hazard.id} {means}".strip(),
         remedy=" ".join(mending),
     )
@@ -89,9 +90,9 @@ def _way_round(subject: Subject, hazard: Hazard) -> Iterator[str]:
             yield f"CMSIS-NN {others[0]} has no known hazard here."
 
 
-def facts(hazard: Hazard) -> dict[str, str | int | float | bool]:
+def facts(hazard: Hazard, release: str) -> dict[str, str | int | float | bool]:
     """What is the same for every layer that meets a hazard: its name, why it happens, how that is known."""
-    return {"hazard": hazard.id, "why": hazard.what, "known": hazard.evidence}
+    return {"hazard": hazard.id, "why": hazard.what, "known": evidence(hazard, release)}
 
 
 def _numbers(subject: Subject, hazard: Hazard) -> str:

@@ -146,7 +146,7 @@ def _warned_off(subject: Subject, reached: Reached) -> Statement:
         f"runs {subject.route.effective}; do not change {reached.variable} {subject.size(reached.variable)} -> "
         f"{reached.want} to take {reached.route.effective}, which there {harm.brief} ({subject.code_of(harm.kind)})."
     )
-    return replace(subject.say(text), level=Level.NOTE, properties=facts(harm))
+    return replace(subject.say(text), level=Level.NOTE, properties=facts(harm, subject.target.release))
 
 
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:

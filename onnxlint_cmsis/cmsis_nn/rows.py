@@ -157,7 +157,7 @@ class Hazard(NamedTuple):
     when: Condition
     """Shapes that meet it, in the variables the kernel sees."""
     evidence: str
-    """What is known and how; never more."""
+    """How it is known beside what devices showed, which cmsis_nn/observed.py has; never more."""
     brief: str
     """Predicate of a sentence about the kernel."""
     what: str
@@ -170,6 +170,8 @@ class Hazard(NamedTuple):
     """Condition for unknown sizes, in terms of the padding after; None for none."""
     breach: Condition | None = None
     """The part of `when` that messages give with its numbers; all of it where None, no numbers where TRUE."""
+    reported: str = ""
+    """Where it is reported upstream: `issue 109`."""
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
 

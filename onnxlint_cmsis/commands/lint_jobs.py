@@ -98,7 +98,7 @@ def fix_one(job: Job) -> Linted:
         named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, model)
     except Exception as error:
         return _failed(job, error)
-    if named is None:  # no rule asked for a fix, so that nobody has read the file yet
+    if named is None:  # no rule asked for a fix, so that the file has not been read yet
         return Linted(job, _nothing_said(job))
     return Linted(job, named)
 

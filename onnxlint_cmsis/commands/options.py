@@ -29,7 +29,7 @@ class CommandParser(argparse.ArgumentParser):
         self.add_argument("-v", "--verbose", action="store_true", help=text)
 
     def takes_value(self, option: str) -> bool | None:
-        """Whether a word of its own follows an option; None where this parser has no such option."""
+        """Whether a separate word follows an option; None where this parser has no such option."""
         action = self._option_string_actions.get(option)
         return None if action is None else action.nargs != 0
 

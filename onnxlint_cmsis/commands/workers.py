@@ -105,7 +105,7 @@ def ready(workers: Iterable[Worker]) -> list[Worker]:
 
 
 def _serve(answers: Connection, faults: Connection) -> None:
-    """Do what is asked for until nobody asks; the process that asks ends this one."""
+    """Do what is asked for until the other end is closed; the process that asks ends this one."""
     for number in heeded():
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

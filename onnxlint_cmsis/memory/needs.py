@@ -71,7 +71,7 @@ def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
 
 
 def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:
-    """How much of what is there a model needs, for one target; empty where nobody asked."""
+    """How much of what is there a model needs, for one target; empty where that was not asked for."""
     halves = []
     if ram is not None and ram.room.ram is not None:
         halves.append(f"{ram.bytes:,} bytes of RAM ({ram.room.ram:,} are there)")

@@ -37,7 +37,7 @@ def _curve(name: str, of: str, *, error: float = 0.0, rescales: bool = False, **
 
 
 def _own(name: str, values: ValueRule | NotFollowed = OPAQUE, *, zero: bool = True) -> Operator:
-    """A function of its own."""
+    """A function that ONNX does not have."""
     made = replace(onnx.IDENTITY, name=name, domain=TFLITE, sizes=COMPUTES, fold=NO_SHAPE_ARITHMETIC, values=values)
     return replace(made, axes=unary, elements=Elements.COMPUTED, zero=(0,) if zero else (), demand=elementwise_demand)
 

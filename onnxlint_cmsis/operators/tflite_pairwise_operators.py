@@ -25,7 +25,7 @@ def _pair(name: str, of: str, *, error: float = 0.0, rescales: bool = False) -> 
 
 
 def _own(name: str, data: tuple[int, ...] = (0, 1)) -> Operator:
-    """A function of its own, of numbers that are not followed."""
+    """A function that ONNX does not have; its numbers are not followed."""
     made = onnx.pairwise(name, Roles(data=data), risk=Risk.LARGE_OPERAND)
     return replace(made, domain=TFLITE, values=OPAQUE)
 

@@ -1,4 +1,4 @@
-"""LiteRT, as the proof uses it: reference kernels, one thread, each model in a process of its own, errors as text."""
+"""LiteRT, as the proof uses it: reference kernels, one thread, one process for each model, errors as text."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _how(process: subprocess.Popen[bytes]) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that nobody asks any more."""
+    """End a process that is not needed any more."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

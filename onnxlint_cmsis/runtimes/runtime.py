@@ -86,7 +86,7 @@ def runtime_of(text: str) -> Runtime:
     """The runtime that `auto`, a name, or a name with `@` and a commit or date (`tflm@2026-06`) stands for.
 
     Raises:
-        ValueError: there is no such runtime, or nobody has reviewed that revision.
+        ValueError: there is no such runtime, or that revision has not been reviewed.
 
     """
     name, at, version = text.strip().partition("@")
@@ -107,7 +107,7 @@ def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
     """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`.
 
     Raises:
-        ValueError: nobody has reviewed how the revision lays out a `.tflite` file in memory.
+        ValueError: the memory layout of `.tflite` files has not been reviewed for the revision.
 
     """
     if tflite:

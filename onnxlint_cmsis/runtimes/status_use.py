@@ -45,7 +45,7 @@ TFLM = (
 
 
 def status_text(runtime: str, entry: str) -> str:
-    """What becomes of an error of an entry point, as a sentence; empty where nobody has looked."""
+    """What becomes of an error of an entry point, as a sentence; empty where that was not read."""
     stem = entry.rpartition("_")[0]
     rows = TFLM if runtime == "tflm" else ()
     return next((f"{row.text} ({row.source})." for row in rows if stem in row.stems), "")

@@ -25,6 +25,6 @@ def test_the_good_example_is_not_reported(check: LintCheck, tmp_path: Path) -> N
 
 
 def usual_level(check: LintCheck) -> str:
-    """The rule's level; a missed kernel that nobody has measured to be faster is a note."""
+    """The rule's level; a missed kernel that was not measured to be faster is a note."""
     unmeasured = isinstance(check.run, RoutingCheck) and check.run.gain == UNMEASURED
     return "note" if unmeasured else check.rule.level.name.lower()

@@ -1,4 +1,4 @@
-"""A release is added by its row, its changed branch and its measured instructions; one that nobody reviewed is refused.
+"""A release is added by its row, its changed branch and its measured instructions; one that is not reviewed is refused.
 
 Both are tried on a copy of the package, as whoever adds the release would do it.
 """
@@ -51,7 +51,7 @@ ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size
 
 
 class Copy:
-    """A copy of the package in a folder of its own, with 7.1.0 in front of main."""
+    """A copy of the package in another folder, with 7.1.0 in front of main."""
 
     def __init__(self, folder: Path, row: str) -> None:
         """`row` is what `releases.py` says of the release behind its name."""
@@ -223,7 +223,7 @@ def test_an_unreviewed_release_is_refused_everywhere(unreviewed: Copy, model: Pa
         assert "Traceback" not in done.stderr
 
 
-def test_a_release_nobody_reviewed_is_refused_in_the_api() -> None:
+def test_a_release_that_is_not_reviewed_is_refused_in_the_api() -> None:
     one = Dims(1, 8, 8, 8)
     call = KernelCall("convolve_s8", one, one, one)
     for entry in ("convolve_s8", "avgpool_s8"):

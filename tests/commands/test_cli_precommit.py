@@ -1,4 +1,4 @@
-"""The pre-commit hook, run as pre-commit runs it: from a clone of the project, in an environment of its own."""
+"""The pre-commit hook, run as pre-commit runs it: from a clone of the project, in a new environment."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_each_format_has_its_runtime(run, tmp_path):
         ("glow", "runtime 'glow' is not known; allowed: direct, tflm, executorch, tvm"),
     ],
 )
-def test_a_runtime_that_nobody_has_reviewed_is_refused(run, runtime, says):
+def test_a_runtime_that_is_not_reviewed_is_refused(run, runtime, says):
     code, _, err = run("--runtime", runtime, "a.onnx")
     assert code == 2
     assert says in err
@@ -93,7 +93,7 @@ def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     assert "Judged for " in out
 
 
-def test_a_tflite_file_is_refused_where_nobody_has_reviewed_how_it_is_laid_out(run, tmp_path):
+def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     code, _, err = run("--runtime", "tflm@2025-03", "a.tflite")
     assert code == 2

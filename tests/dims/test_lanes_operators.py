@@ -140,7 +140,7 @@ def test_flatten_in_either_order_of_axes(last: bool) -> None:
     assert lanes_of(one, "stem_0")[1:4] == ((1, 2), (0,), ())
 
 
-def test_a_lane_nobody_reads_may_go_whatever_it_holds() -> None:
+def test_an_unread_lane_may_go_whatever_it_holds() -> None:
     build, data = stem((1, 2, 3), ())
     weights = build.random.uniform(0.5, 1, (2, 3, 3, 3))
     weights[:, 1] = 0
@@ -148,7 +148,7 @@ def test_a_lane_nobody_reads_may_go_whatever_it_holds() -> None:
     assert lanes_of(one, data)[1:] == ((0, 2), (1,), (), (), (1,))
 
 
-def test_rows_that_nobody_reads_read_nothing() -> None:
+def test_unread_rows_read_nothing() -> None:
     build, data = stem((1, 2, 3), ())
     middle, last = np.ones((2, 3, 1, 1)), np.ones((2, 2, 1, 1))
     middle[0, 1] = 0

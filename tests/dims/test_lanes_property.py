@@ -22,7 +22,7 @@ def test_known_values_are_observed(drawn: Drawn) -> None:
 
 @RELAXED
 @given(random_models(LANES))
-def test_what_nobody_reads_may_be_anything(drawn: Drawn) -> None:
+def test_what_is_not_read_may_be_anything(drawn: Drawn) -> None:
     check_unread(analysed(drawn[0]), drawn[1])
 
 

@@ -83,7 +83,7 @@ def slow_models(folder, count):
 
 
 def started(folder, *argv, preexec_fn):
-    """The program as it begins to fix every model of a folder, in a session of its own."""
+    """The program as it begins to fix every model of a folder, in a new session."""
     options = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", *argv, "."]
     return subprocess.Popen(
         [sys.executable, "-m", "onnxlint_cmsis", *options], cwd=folder, stdout=subprocess.DEVNULL,

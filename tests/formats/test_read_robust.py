@@ -68,7 +68,7 @@ def test_every_model_of_the_onnx_package(operator_models):
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_mutated_models_do_not_crash_the_process(operator_models, tmp_path, seed):
-    """Attributes, shapes, constants and inputs replaced by extreme ones; in a process of its own, as C++ may crash."""
+    """Attributes, shapes, constants and inputs replaced by extreme ones; in another process, as C++ may crash."""
     for name, data in operator_models:
         (tmp_path / f"{name}.onnx").write_bytes(data)
     options = ["--stage", "read", "--kind", "parts", "--count", "4000", "--seed", seed]

@@ -90,7 +90,7 @@ def fits(*, target="cortex-m4", **room):
     return device_fits(ModelAnalysis("m.onnx", make_settings(targets=[target], **room).analysis, data))
 
 
-def test_nothing_is_worked_out_where_nobody_asks():
+def test_nothing_is_worked_out_unasked():
     assert fits() == ()
 
 

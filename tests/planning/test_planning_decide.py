@@ -25,7 +25,7 @@ M4, M55 = (parse_target(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-
 
 
 def blocks(call, _target):
-    """Four input channels cost as much as one left over, in every layer with a filter of its own."""
+    """Four input channels cost as much as one left over, in every layer with another filter."""
     inputs, outputs = call.input_dims.c, call.output_dims.c
     if not call.entry.startswith(("convolve", "depthwise", "fully_connected")):
         return None

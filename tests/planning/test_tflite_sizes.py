@@ -28,7 +28,7 @@ MODELS = sorted(FOLDER.glob("*.tflite"))
 
 
 def with_sizes(model: TfliteAnalysis, sizes: dict[int, int]) -> TfliteModel:
-    """The file with other shapes, scales and options; constants keep their old bytes, which nobody reads here."""
+    """The file with other shapes, scales and options; constants keep their old bytes, which are not read here."""
     main = model.file.subgraphs[0]
     tensors = tuple(_tensor(model, tensor, sizes) for tensor in main.tensors)
     operators = tuple(_operator(model, operator, sizes) for operator in main.operators)

@@ -219,8 +219,8 @@ def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:
     assert aligned(old, old, same["first_0"]) is None
 
 
-def test_values_that_nobody_reads_may_differ_inside() -> None:
-    """A layer's third row is all that reads a channel, and nobody reads what that row makes."""
+def test_unread_values_may_differ_inside() -> None:
+    """A layer's third row is all that reads a channel, and what that row makes is not read."""
     build = Builder()
     data = build.op("Relu", build.conv(build.input("x", 1, 3, 8, 8), 3, 4, name="first"))
     weights = np.ones((3, 4, 1, 1), np.float32)

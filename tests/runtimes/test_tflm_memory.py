@@ -138,6 +138,6 @@ def test_revisions_stand_in_order():
 
 
 @pytest.mark.parametrize("text", ["2024-03", "2024-05-06", "deadbeef"])
-def test_a_revision_that_nobody_reviewed_is_refused(text):
+def test_a_revision_that_is_not_reviewed_is_refused(text):
     with pytest.raises(ValueError, match=r"has not been reviewed; reviewed: be11bd79 \(since 2024-05-07\)"):
         reviewed_revision(text)

@@ -138,7 +138,7 @@ def beside(folder: Path) -> str:
 
 
 def branches(folder: Path) -> str:
-    """Operators that the QOperator format has forms of its own for."""
+    """Operators that the QOperator format has other forms for."""
     nodes = [
         models.conv("x", "w0", "c0", pads=[1, 1, 1, 1]),
         helper.make_node("Sigmoid", ["c0"], ["s"], name="sigmoid"),

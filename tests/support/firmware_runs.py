@@ -28,7 +28,7 @@ needs_firmware = pytest.mark.skipif(
 def check(
     *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own."""
+    """The program in another process."""
     return subprocess.run(
         [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
         cwd=folder or paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), **(env or {})},

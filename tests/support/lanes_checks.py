@@ -73,7 +73,7 @@ def check_constants(one: Analysed, feed: Feed) -> int:
 
 
 def check_unread(one: Analysed, feed: Feed, seed: int = 0) -> int:
-    """Elements that nobody is said to read may hold anything; returns how many there are."""
+    """Elements that are said to be unread may hold anything; returns how many there are."""
     view = LaneView(one.graph, one.read)
     fill_in(view)
     masks = Demand(view).masks

@@ -53,7 +53,7 @@ def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
         each.node.inputs[0]: each.output for each in records if each.output is not None and each.code == "requantize"
     }
     if not wanted:
-        return "Leave the clamp out, or let its result have a QuantizeLinear of its own."
+        return "Leave the clamp out, or quantize its result with a separate QuantizeLinear."
     return advice(graph, "Give the tensor in front the scale and zero-point of its result", overrides(wanted))
 
 

@@ -2,7 +2,7 @@
 
 The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
-to bring a kernel of its own: usually a plain reference loop, sometimes none. It is told once for each model and reason,
+to bring another kernel: usually a plain reference loop, sometimes none. It is told once for each model and reason,
 with the share of the model's work that these nodes do: multiply-accumulates, and for nodes without any the elements
 that they go over, each of which counts as up to 20. From 5 % on it is a warning, below a note
 ([why](../cost.md#what-a-warning-is-worth)). Nodes that cost nothing are not told of, nor those that measure a scale at

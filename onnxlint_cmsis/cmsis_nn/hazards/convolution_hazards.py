@@ -118,7 +118,7 @@ HAZARDS = (
         kernels=(),
         origin=_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
         when=_GROUPED,
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="computes the grouped layer as a dense one",
         what="No kernel of this release reads filter_dims.c: a grouped convolution is computed as a dense one.",
         way_round="Split the layer into one convolution per group.",
@@ -142,7 +142,7 @@ HAZARDS = (
         kernels=("arm_convolve_s16",),
         origin=_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
         when=all_of(greater(COLS, _FAST_COLUMNS), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="adds what lies behind the weights to the last of an odd number of output channels",
         what=(
             "With a 64-bit bias the columns above 512 are added by a second loop, which begins too late for the last of"
@@ -169,7 +169,8 @@ HAZARDS = (
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 63, "7.0.0": 64}, until="main"),
         when=all_of(_GROUPED, equal(CTX_SIZE, 0)),
-        evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
+        evidence="read in the source",
+        reported="pull request 200",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for want of a buffer",
         what="The size function answers 0 for a grouped 1x1 layer, but arm_convolve_s8 runs it and returns "
         "ARM_CMSIS_NN_ARG_ERROR without a buffer.",
@@ -184,9 +185,10 @@ HAZARDS = (
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
         when=any_of(equal(FILTER_C, 0), greater(FILTER_C, IN_C)),
-        evidence="reproduced on a host build of the library",
+        evidence="read in the source",
         brief="divides by zero",
-        what="The kernel divides by filter_dims.c and by the number of groups, one of which is zero.",
+        what="The kernel divides by filter_dims.c and by the number of groups, one of which is zero: a Cortex-M that "
+        "does not trap this goes on with 0 and returns ARM_CMSIS_NN_ARG_ERROR.",
         status=None,
     ),
     Hazard(
@@ -196,7 +198,7 @@ HAZARDS = (
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
         when=any_of(unequal(IN_C % _GROUPS, 0), unequal(OUT_C % _GROUPS, 0)),
-        evidence="reproduced on a host build of the library",
+        evidence="read in the source",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for these groups",
         what="The channels do not divide by the number of groups: ARM_CMSIS_NN_ARG_ERROR.",
         way_round="Choose input and output channels that the number of groups divides.",
@@ -209,7 +211,8 @@ HAZARDS = (
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY, "main"),
         when=all_of(_GROUPED, greater(CTX_SIZE, 0), greater(_WRITTEN, CTX_SIZE)),
-        evidence="reproduced on a host build of the library; reported upstream (pull request 200)",
+        evidence="read in the source",
+        reported="pull request 200",
         brief="writes past its scratch buffer",
         what="The size function answers the 1xN kernel's size for a grouped 1xN layer, but arm_convolve_s8 runs it "
         "and writes past that buffer.",
@@ -223,7 +226,7 @@ HAZARDS = (
         kernels=(_S8,),
         origin=_at(_S8, {"6.0.0": 331, "7.0.0": 384, "main": 384}),
         when=all_of(_GROUPED, equal(BIAS, 0)),
-        evidence="reproduced with the real library on an emulated Cortex-M4 and Cortex-M55",
+        evidence="read in the source",
         brief="adds what lies at low addresses to all groups but the first, where the caller passes NULL for the bias",
         what="The layer has no bias. The kernel advances the bias pointer for each group, also where it is NULL, so "
         "that all groups but the first add what lies at low addresses: status SUCCESS, wrong values.",

@@ -36,7 +36,7 @@ HAZARDS = (
         origin=_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
         when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
         unsized=_AFTER_FAST,
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="puts values in the wrong places where there is padding after",
         what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
         "in the wrong place.",
@@ -50,7 +50,7 @@ HAZARDS = (
         origin=_at("arm_convolve_1x1_s8", _DEF_1X1),
         when=_PAST,
         unsized=_AFTER,
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="reads past the row where there is padding after",
         what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
         way_round=_NO_PAD_AFTER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import any_of, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import maximum, named
 from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_H, IN_W, OUT_H, OUT_W, PAD_H, PAD_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
@@ -31,8 +31,8 @@ HAZARDS = (
         kernels=(_KERNEL,),
         origin=_at({"7.0.0": 141}, "main"),
         when=unequal(PAD_H % STRIDE_H, 0),
-        evidence="reproduced with the real library on an emulated Cortex-M; reported upstream (issue 230, fixed by "
-        "pull request 233)",
+        evidence="read in the source",
+        reported="issue 230, fixed by pull request 233",
         brief="writes rows from the wrong place",
         what="The direct kernel writes rows from the wrong place of its ring buffer unless stride.h divides padding.h: "
         "status SUCCESS, nearly every value wrong.",
@@ -45,7 +45,7 @@ HAZARDS = (
         kernels=(_KERNEL,),
         origin=_at({"7.0.0": 141}, "main"),
         when=greater(_ROWS_7_0, OUT_H),
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_REVERSE,
@@ -57,7 +57,7 @@ HAZARDS = (
         kernels=(_KERNEL,),
         origin=_at({"main": 147}),
         when=greater(_ROWS_MAIN, OUT_H),
-        evidence="reproduced with the real library on an emulated Cortex-M",
+        evidence="read in the source",
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_REVERSE,
@@ -69,7 +69,7 @@ HAZARDS = (
         kernels=(_KERNEL,),
         origin=_at({"main": 147}),
         when=less(IN_H * STRIDE_H, PAD_H),
-        evidence="compared with a plain reference",
+        evidence="read in the source",
         brief="gives wrong values",
         what="The padding is more than the rows that the input spreads to; the direct kernel's values are wrong.",
     ),
@@ -83,11 +83,27 @@ HAZARDS = (
             greater(OUT_H + PAD_H, (IN_H - 1) * STRIDE_H + maximum(FILTER_H, STRIDE_H)),
             greater(OUT_W + PAD_W, (IN_W - 1) * STRIDE_W + maximum(FILTER_W, STRIDE_W)),
         ),
-        evidence="reproduced with the real library on an emulated Cortex-M4 and Cortex-M55",
+        evidence="read in the source",
         brief="reads columns past its row buffer and leaves rows unwritten",
         what="The output is larger than the input and the filter spread to, as with output_padding above the padding "
         "at the end: the direct kernel reads past its row buffer and never writes the last rows, status SUCCESS.",
         way_round=_REVERSE,
+    ),
+    Hazard(
+        id="tconv-reversed-padding-past-filter",
+        kind="wrong-result",
+        entries=_ENTRY,
+        kernels=("arm_convolve_s8",),
+        origin=Origin(
+            f"{CONVOLUTION}arm_transpose_conv_wrapper_s8.c", "arm_transpose_conv_wrapper_s8", {"7.0.0": 94, "main": 94}
+        ),
+        when=any_of(less(PAD_H, 0), less(PAD_W, 0)),
+        evidence="read in the source",
+        brief="gives wrong values where the padding is the filter's size or more",
+        what="The wrapper runs a convolution with a padding of filter - 1 - padding, which is negative where the "
+        "padding is the filter's size or more: status SUCCESS, wrong values.",
+        breach=TRUE,
+        way_round="Choose a padding below the filter's size.",
     ),
     Hazard(
         id="tconv-scratch-too-small",
@@ -96,7 +112,8 @@ HAZARDS = (
         kernels=(_KERNEL,),
         origin=_at({"7.0.0": 48, "main": 48}),
         when=greater(STRIDE_W, maximum(FILTER_W, STRIDE_H)),
-        evidence="reproduced on a host build of the library; reported upstream (pull request 243)",
+        evidence="read in the source",
+        reported="pull request 243",
         brief="writes past its scratch buffer",
         what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "
         "scratch buffer.",

@@ -32,7 +32,7 @@ ELEM_TYPES: dict[int, tuple[str, int]] = {
     27: ("float6e2m3", 6),
     28: ("float6e3m2", 6),
 }
-"""Bits are 0 where elements have no fixed size of their own (strings)."""
+"""Bits are 0 where elements have no fixed size (strings)."""
 
 
 def elem_name(number: int) -> str:

@@ -50,7 +50,7 @@ def block_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | N
 
 
 def pad_result(node: Node, view: ValueView) -> Interval | None:
-    """A number around the data; elements of its own in MIRROR_PAD."""
+    """A number around the data; for MIRROR_PAD elements of the data."""
     value = view.input(node, 2) if has(node, 2) else number(0.0)
     if value is None or not value.exact.all() or value.low.size != 1:
         return None

@@ -164,7 +164,7 @@ def _product(entry: str, tensors: Tensors, adj_x: int, adj_y: int) -> KernelCall
 
 
 def transposed_copy(p: Preparation, tensor: TfliteTensor) -> None:
-    """A tensor of its own for the transposed operand, constants included (batch_matmul.cc:162)."""
+    """A further tensor for the transposed operand, constants included (batch_matmul.cc:162)."""
     p.persistent += [EVAL_TENSOR_BYTES, SHAPE_BYTES * (1 + len(tensor.shape)), tensor_bytes(tensor)]
 
 

@@ -31,7 +31,7 @@ class TflmRevision(NamedTuple):
     cmsis_nn: str
     """Commit of ARM-software/CMSIS-NN that its build downloads (tools/make/ext_libs/cmsis_nn_download.sh)."""
     layout: str
-    """Revision whose structures it has; empty where nobody has reviewed them, so that `.tflite` files are refused."""
+    """Revision whose structures it has; empty where they are not reviewed: `.tflite` files are refused."""
     release: str = "main"
     """CMSIS-NN release whose rows answer for that commit."""
     older: tuple[tuple[str, str], ...] = (("transpose_conv_s8", "7.0.0"),)

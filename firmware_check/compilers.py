@@ -1,0 +1,113 @@
+"""The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from firmware_check.errors import FirmwareError
+
+
+class CompilerRow(NamedTuple):
+    """One compiler."""
+
+    name: str
+    """What `--compiler` calls it, and CMSIS-NN's branch for compilers other than armclang is taken."""
+    programs: tuple[str, ...]
+    """Programs that are it; the first one on the PATH is taken."""
+    package: str
+    """Debian's package."""
+    flags: tuple[str, ...]
+    """Flags of every file."""
+    trace: tuple[str, ...]
+    """Flags that call a hook when a function is entered and left, but not one that is inlined."""
+    rescue: tuple[str, ...] = ()
+    """Flags to try again with where the compiler ends with an internal error."""
+    rescued: str = ""
+    """What these flags leave out, for the report."""
+    costs: bool = False
+    """Whether the cost model was measured with it."""
+
+
+GCC = CompilerRow(
+    "gcc",
+    ("arm-none-eabi-gcc",),
+    "gcc-arm-none-eabi",
+    (),
+    ("-finstrument-functions", "-finstrument-functions-exclude-file-list=Include/,arm-none-eabi/,gcc/"),
+    ("-fdisable-rtl-combine",),
+    "its combine pass (-fdisable-rtl-combine)",
+    costs=True,
+)
+# The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs
+# and does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code instead.
+CLANG = CompilerRow(
+    "clang",
+    ("clang", *(f"clang-{version}" for version in range(22, 13, -1))),
+    "clang-16",
+    ("--target=arm-none-eabi", "-DARM_MATH_AUTOVECTORIZE"),
+    ("-finstrument-functions-after-inlining",),
+)
+COMPILERS = (GCC, CLANG)
+"""In the order they are shown."""
+
+_VERSION = re.compile(r"\b(\d+\.\d+\.\d+)\b")
+_HEADER = "string.h"
+
+
+def compiler_named(name: str) -> CompilerRow:
+    """The row of a compiler; FirmwareError for another name."""
+    for row in COMPILERS:
+        if row.name == name:
+            return row
+    raise FirmwareError(f"compiler '{name}' is not known; allowed: {', '.join(row.name for row in COMPILERS)}")
+
+
+@cache
+def program_of(row: CompilerRow) -> str:
+    """Path of a compiler; FirmwareError says what to install."""
+    found = next((path for path in map(shutil.which, row.programs) if path), None)
+    if found is None:
+        raise FirmwareError(
+            f"{row.programs[0]} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})"
+        )
+    return found
+
+
+@cache
+def version_of(row: CompilerRow) -> str:
+    """First line of what a compiler says of its version."""
+    done = subprocess.run([program_of(row), "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+def label_of(row: CompilerRow) -> str:
+    """Name and version for reports: `gcc 12.2.1`."""
+    found = _VERSION.findall(version_of(row))
+    return f"{row.name} {found[-1] if row is GCC else found[0]}" if found else row.name
+
+
+@cache
+def headers_of(row: CompilerRow) -> tuple[str, ...]:
+    """Flags that show a compiler newlib's headers; FirmwareError where they are missing. gcc brings its own."""
+    if row is GCC:
+        return ()
+    for folder in _places():
+        if (folder / _HEADER).is_file():
+            return ("-isystem", str(folder))
+    raise FirmwareError(
+        f"{row.name} needs newlib's headers; install them (Debian, Ubuntu: apt-get install libnewlib-arm-none-eabi)"
+    )
+
+
+def _places() -> list[Path]:
+    """Folders that gcc looks for headers in, the C library's last."""
+    gcc = shutil.which(GCC.programs[0])
+    command = [gcc, "-xc", "-E", "-v", "/dev/null"] if gcc else ["true"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    searched = [Path(line.strip()) for line in said.splitlines() if line.startswith(" /")]
+    return [*reversed(searched), Path("/usr/include/newlib"), Path("/usr/lib/arm-none-eabi/include")]

@@ -1,0 +1,58 @@
+"""Hazards that were predicted, held against what the device did: a defect that occurs is no disagreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxlint_cmsis.checks.rule_registry import check_of_kind
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.rows import Hazard
+
+SHOWS = {
+    "returns-error": ("status",),
+    "wrong-result": ("wrong",),
+    "overrun": ("damage", "wrong"),
+    "too-large": ("wrong", "damage", "status"),
+}
+"""Kind of a hazard to what of the trouble it explains."""
+SURE = ("returns-error", "wrong-result", "overrun")
+"""Kinds whose effect is seen on every input."""
+
+
+class Trouble(NamedTuple):
+    """What went wrong in one layer."""
+
+    status: int
+    """Status returned, 0 for success."""
+    wrong: tuple[str, ...]
+    """What is said of its values."""
+    damage: tuple[str, ...]
+    """What is said of the guards around its memory."""
+
+    def of(self, hazard: Hazard) -> list[str]:
+        """The part that a hazard explains; after an error, values too."""
+        said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong]
+        return said if any(getattr(self, name) for name in SHOWS[hazard.kind]) else []
+
+
+def code_of(hazard: Hazard) -> str:
+    """Code of the linter's rule that reports a hazard."""
+    return check_of_kind(hazard.kind).rule.code
+
+
+def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
+    """Code of the rule, and what was seen of each hazard that was predicted."""
+    for hazard in predicted.hazards if predicted else ():
+        said = trouble.of(hazard)
+        if said:
+            yield code_of(hazard), f"{'; '.join(said)}; a known defect of this release: {hazard.id}"
+
+
+def unseen(predicted: Route | None, trouble: Trouble) -> Iterator[str]:
+    """What is said of hazards whose effect did not occur."""
+    for hazard in predicted.hazards if predicted else ():
+        if hazard.kind in SURE and not trouble.of(hazard):
+            yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"

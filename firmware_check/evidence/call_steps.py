@@ -1,0 +1,122 @@
+"""A kernel call as a layer of firmware: random numbers of the call's sizes, and what it has to compute from them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from firmware_check.evidence.exact_arithmetic import CallNumbers, computed
+from firmware_check.numbers import packed, quantize_multiplier
+from firmware_check.program import Array, Quantization, Step, Value
+from firmware_check.reading.forms import FORMS
+from onnxlint_cmsis.types import Dims
+
+if TYPE_CHECKING:
+    from firmware_check.library import Library
+    from firmware_check.program import Elements
+    from onnxlint_cmsis.types import KernelCall
+
+_INPUT_ZERO, _OUTPUT_ZERO = 7, -5
+_WEIGHTS = {"s8": 127, "s4": 7, "s16": 127}
+_BIAS = {8: "int32_t", 16: "int64_t"}
+_BEHIND = 16
+"""Bytes other than zero behind the weights, so that a kernel that reads on is seen."""
+_SPREAD = {8: 45.0, 16: 9000.0}
+"""Standard deviation that outputs should have: most of the range is used and little is cut off."""
+
+
+class CallStep(NamedTuple):
+    """One call, ready for the device."""
+
+    step: Step
+    """The layer."""
+    source: Elements
+    """What the host gives it, as it lies in memory."""
+    expected: Elements | None
+    """What it has to compute, as it lies in memory; None where the sizes are of no convolution."""
+
+
+WITHOUT_BUFFER = {"arm_svdf_s8": "svdf_without_buffer", "arm_batch_matmul_s8": "batch_matmul_without_buffer"}
+"""Function that is called in no other way than without its buffer, to the form of that call."""
+
+
+def without_buffer(label: str, function: str) -> CallStep:
+    """A call of a function whose context has no buffer."""
+    dims = Dims(1, 1, 1, 1)
+    values = _value("x", 0, dims, 8, 0), _value("y", 1, dims, 8, 0)
+    step = Step(label, function, WITHOUT_BUFFER[function], values[:1], values[1], None, function)
+    return CallStep(step, np.zeros(1, np.int8), None)
+
+
+def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> CallStep:
+    """The layer of a call; its numbers follow from the seed."""
+    stem, _, kind = call.entry.rpartition("_")
+    bits = 16 if kind == "s16" else 8
+    generator = np.random.default_rng(seed)
+    zeros = (0, 0) if bits == 16 else (_INPUT_ZERO, _OUTPUT_ZERO)
+    pooling = stem in ("avgpool", "max_pool")
+    source = generator.integers(-(1 << (bits - 1)), 1 << (bits - 1), _sizes(call.input_dims))
+    weights = np.zeros(0) if pooling else _weights(call, generator, _WEIGHTS[kind])
+    depth = weights.size // max(call.output_dims.c or 1, 1)
+    spread = float(max(1.0, np.std(source) * _WEIGHTS[kind] * 0.58 * np.sqrt(max(depth, 1))))
+    bias = generator.integers(-int(spread), int(spread) + 1, call.output_dims.c or 0) if call.bias else None
+    reals = _SPREAD[bits] / spread * generator.uniform(0.7, 1.3, call.output_dims.c or 0)
+    if stem == "fully_connected" and not call.per_channel:
+        reals = np.full_like(reals, reals[0])
+    multipliers = tuple(quantize_multiplier(float(real)) for real in reals)
+    operands = CallNumbers(source, weights, None if pooling else bias, multipliers, *zeros, bits)
+    arrays = () if pooling else _arrays(operands, kind, bits)
+    values = _value("x", 0, call.input_dims, bits, zeros[0]), _value("y", 1, call.output_dims, bits, zeros[1])
+    numbers: dict[str, object] = {
+        "limits": (values[1].quantization.lowest, values[1].quantization.highest),
+        "filter_offset": 0, "per_channel": bool(call.per_channel),
+    }  # fmt: skip
+    function = FORMS[stem].function(kind, library)
+    step = Step(label, stem, stem, values[:1], values[1], call, function, arrays, numbers)
+    kind_of = np.int16 if bits == 16 else np.int8
+    expected = computed(call, operands).reshape(-1) if _is_one(call) else None
+    return CallStep(step, source.astype(kind_of).reshape(-1), expected)
+
+
+def _is_one(call: KernelCall) -> bool:
+    """Whether the channels divide into groups, so that there is something to compute."""
+    stem, depth, in_c = call.entry.rpartition("_")[0], call.filter_dims.c or 0, call.input_dims.c or 0
+    if stem == "depthwise":
+        return in_c * (call.ch_mult or 0) == call.output_dims.c
+    if stem != "convolve":
+        return True
+    return 0 < depth <= in_c and not in_c % depth and not (call.output_dims.c or 0) % (in_c // depth)
+
+
+def _sizes(dims: Dims) -> tuple[int, ...]:
+    return tuple(size or 0 for size in dims)
+
+
+def _value(name: str, buffer: int, dims: Dims, bits: int, zero: int) -> Value:
+    return Value(name, buffer, _sizes(dims), (0, 1, 2, 3), Quantization(1.0, zero, bits))
+
+
+def _weights(call: KernelCall, generator: np.random.Generator, largest: int) -> Elements:
+    """Weights in the shape that the kernel reads them in."""
+    stem, sizes = call.entry.rpartition("_")[0], _sizes(call.filter_dims)
+    shape = (call.output_dims.c or 0, sizes[0]) if stem == "fully_connected" else sizes
+    return generator.integers(-largest, largest + 1, shape)
+
+
+def _arrays(operands: CallNumbers, kind: str, bits: int) -> tuple[Array, ...]:
+    stored = packed(operands.weights.reshape(-1)) if kind == "s4" else operands.weights.reshape(-1)
+    return (
+        Array("weights", "int8_t", np.append(stored, np.full(_BEHIND, 77))),
+        *([] if operands.bias is None else [Array("bias", _BIAS[bits], operands.bias)]),
+        Array("multipliers", "int32_t", np.array([each.value for each in operands.multipliers])),
+        Array("shifts", "int32_t", np.array([each.shift for each in operands.multipliers])),
+    )
+
+
+def work(call: KernelCall) -> int:
+    """How large a call is: elements read and written."""
+    return sum(
+        prod(max(size or 0, 1) for size in dims) for dims in (call.input_dims, call.filter_dims, call.output_dims)
+    )

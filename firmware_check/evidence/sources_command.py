@@ -1,0 +1,25 @@
+"""`python -m firmware_check sources --cmsis-nn DIR`: every cited line held against the tree."""
+
+from __future__ import annotations
+
+from firmware_check.arguments import CheckParser
+from firmware_check.evidence.source_audit import audit
+from firmware_check.library import open_library
+from onnxlint_cmsis.reporters.plain import printable
+
+
+def main(argv: list[str]) -> int:
+    """Print each row that drifted; 0 where none did, 1 where some did."""
+    parser = CheckParser(prog="firmware_check sources", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN")
+    args = parser.parse_args(argv)
+    library = open_library(args.cmsis_nn)
+    results = list(audit(library))
+    drifts = [drift for _, drift in results if drift]
+    for drift in drifts:
+        print(printable(str(drift)))
+    with_line = sum(1 for citation, _ in results if citation.line)
+    rows = len({citation.row for citation, _ in results})
+    said = f"{len(results)} citations of {rows} rows, {with_line} with a line; {len(drifts)} drifted"
+    print(f"CMSIS-NN {library.release}: {said}")
+    return 1 if drifts else 0

@@ -1,0 +1,58 @@
+"""One program in both builds: the traced and guarded one on the first set of inputs, the measured one on all."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from firmware_check.build import Bench, Image, build
+from firmware_check.emulator import Emulators
+from firmware_check.observe import Observed, observe
+from firmware_check.run import ImageRun, run_image
+from firmware_check.toolchain import symbols
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+    from firmware_check.program import Program
+
+Sets = list[list["np.ndarray"]]
+"""For each run, what the host writes, as it lies in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Executed:
+    """What both builds of a program did."""
+
+    traced: ImageRun
+    """The build with trace and guards, on the first set of inputs."""
+    plain: ImageRun
+    """The build that is measured, on all sets."""
+    image: Image
+    """The measured build."""
+    observed: tuple[Observed, ...]
+    """Functions that ran in each layer, from the traced build."""
+
+
+def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets) -> Executed:
+    """Build and run both, at once where two jobs are allowed."""
+
+    def one(traced: bool) -> tuple[Image, ImageRun]:
+        place = folder / ("traced" if traced else "plain")
+        place.mkdir(parents=True, exist_ok=True)
+        image = build(program, bench, place, title, traced)
+        return image, run_image(image.path, program, bench, sets[:1] if traced else sets, True)
+
+    bench = replace(bench, emulators=Emulators(bench.watch))
+    with ThreadPoolExecutor(min(bench.jobs, 2)) as pool:
+        try:
+            (image, traced), (measured, plain) = pool.map(one, (True, False))
+        except BaseException:  # a signal, too: threads must not wait for an emulator
+            bench.emulators.stop()
+            raise
+    names = symbols(image.path)
+    returning = bench.library.returning_status
+    return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))

@@ -1,0 +1,165 @@
+"""Predicted against observed, layer by layer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast
+
+from firmware_check import softmax_s16
+from firmware_check.defects import Trouble, known_defects, unseen
+from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Isa
+
+if TYPE_CHECKING:
+    from firmware_check.build import Bench
+    from firmware_check.observe import Observed
+    from firmware_check.program import Step
+    from firmware_check.run import LayerReport
+    from firmware_check.verdict import Differences
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.types import Target
+
+COST_TOLERANCE = 0.1, 200
+"""Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
+that channels whose weights are all zero take up to a tenth less."""
+
+MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
+"""CPUs that the cost model was measured on, one of each instruction set."""
+DATA_DEPENDENT = ("arm_softmax_s8",)
+"""Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
+below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
+
+SHARE = 0.05
+"""Part of a layer's outputs that may differ by one unit: rounding where multipliers of 31 bits and floats disagree."""
+SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 0.3, "pad": 0.0}
+"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates."""
+_FEW = 4
+"""Outputs that may differ however few there are."""
+_SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
+
+
+def judge(
+    step: Step,
+    bench: Bench,
+    observed: Observed,
+    reports: tuple[LayerReport, LayerReport],
+    differences: Differences | None,
+) -> LayerVerdict:
+    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
+
+    Instructions are judged only with the compiler and on the CPUs whose code was measured for the cost model.
+    """
+    traced, plain = reports
+    target = bench.target
+    predicted = route(step.call, target) if step.call is not None and step.function else None
+    instructions = None
+    if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
+        instructions = cost_of_route(step.call, target, predicted)
+    wrong, damage = _values(differences, step), damage_of(traced, plain)
+    trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
+    found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
+    texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
+    texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
+    texts += [("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble))]
+    if step.function not in DATA_DEPENDENT and not traced.status:
+        texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
+    return LayerVerdict(
+        step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
+        traced.status, traced.scratch, plain.instructions, differences, instructions,
+        tuple(Disagreement(*each) for each in texts), tuple(found), _remarks(step, target, observed),
+    )  # fmt: skip
+
+
+def _remarks(step: Step, target: Target, observed: Observed) -> tuple[str, ...]:
+    """Code that a compiler's defect makes CMSIS-NN leave out."""
+    ran = {each.name for each in observed.tree}
+    if step.function == "arm_softmax_s8" and target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
+        return (f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)",)
+    return ()
+
+
+def _allowed(step: Step) -> int:
+    if step.function == "arm_softmax_s16":
+        return softmax_s16.allowed_difference(cast(int, step.numbers["row"]))
+    return TOLERANCE[step.output.quantization.bits]
+
+
+def _values(differences: Differences | None, step: Step) -> list[str]:
+    if differences is None:
+        return []
+    allowed, share = _allowed(step), _share(step)
+    found = (
+        f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to {differences.largest}"
+    )
+    if differences.largest > allowed:
+        return [f"{found} (allowed: {allowed})"]
+    if differences.count > share * differences.total + _FEW:
+        return [f"{found} (allowed: {share:.0%} of them)"]
+    return []
+
+
+def _share(step: Step) -> float:
+    """Part of a layer's outputs that may differ by what is allowed for one."""
+    if step.output.quantization.bits == 16:
+        return 1.0
+    return SHARES.get(step.form.removeprefix("reference_"), SHARE)
+
+
+def _cost(predicted: int | None, measured: int) -> list[str]:
+    if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
+        return []
+    return [f"predicted {predicted} instructions, measured {measured}"]
+
+
+def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
+    """What of a call's kernels, status and scratch is not as predicted."""
+    predicted = route(step.call, target) if step.call is not None and step.function else None
+    return _dispatch(predicted, observed, report)
+
+
+def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
+    if predicted is None:
+        return [f"it returned status {report.status}"] if report.status else []
+    found = []
+    chain = predicted.chain or ((predicted.kernel,) if predicted.kernel else ())
+    if not _same_chain(chain, observed.chain):
+        found.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
+    elif predicted.effective and not _same_chain((predicted.effective,), (observed.effective,)):
+        found.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")
+    if predicted.status is not None and predicted.status != report.status:
+        found.append(f"predicted status {predicted.status}, returned {report.status}")
+    sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
+    for size, answered in zip(sizes, report.scratch, strict=True):
+        if size is not None and size >= 0 and size != answered:
+            found.append(f"predicted {size} bytes of scratch, the size function answers {answered}")
+    return found
+
+
+def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
+    """Whether kernels are the same; the tables write `arm_concatenation_s8_[wxyz]` for one of four."""
+    return len(predicted) == len(observed) and all(
+        re.fullmatch(pattern, name) for pattern, name in zip(predicted, observed, strict=True)
+    )
+
+
+def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
+    """What is said of the guards around scratch and output."""
+    found = []
+    for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
+        if count:
+            found.append(f"{count} guard bytes around {what} were overwritten")
+    if plain.scratch_damage and not traced.scratch_damage:
+        found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
+    return found
+
+
+def _builds(traced: LayerReport, plain: LayerReport) -> list[str]:
+    """The builds with and without trace have to do the same."""
+    same = plain.status == traced.status
+    return [] if same else [f"status {traced.status} in the traced build, {plain.status} in the untraced one"]
+
+
+def _arrows(chain: tuple[str, ...]) -> str:
+    return " -> ".join(chain) or "none"

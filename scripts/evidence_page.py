@@ -1,0 +1,73 @@
+"""The page of evidence: what emulated devices showed of every hazard and every branch, from recorded runs."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, Recorded, recorded
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.types import Isa
+
+HEAD = """# Evidence
+
+`python -m firmware_check hazards --cmsis-nn DIR` runs the smallest call that meets each hazard of a release, and for
+each branch of its wrappers a call that takes it and calls that one part of its condition bars, on emulated boards;
+a trace tells which functions ran, values are compared with NumPy. `python -m firmware_check sources --cmsis-nn DIR`
+holds every line that a row cites against the checkout. Both run weekly against main. What messages say of how a
+hazard is known follows from the results on this page, which
+[observations.json](../onnxlint_cmsis/cmsis_nn/observations.json) holds with the calls and what each did.
+
+Releases inside CMSIS 5 (5.8.0, 5.9.0) are read, not run: no checkout of them is built here.
+
+"""
+
+_CPU = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+_SHOWN = tuple(name for name in RELEASES if not name.startswith("cmsis5"))
+
+
+def evidence_page() -> str:
+    """The whole page."""
+    runs = recorded()
+    parts = [HEAD, "## Runs\n\n| release | CPU | compiler | day | hazards seen | calls of branches as predicted |\n"]
+    parts.append("|---|---|---|---|---|---|\n")
+    parts += [_run(run) for run in runs]
+    parts.append("\n## Hazards\n\n`+` seen; `-` the release or the CPU does not have it; else the reason below.\n\n")
+    parts.append(f"| hazard | CPU | {' | '.join(_SHOWN)} |\n|---|---|{'---|' * len(_SHOWN)}\n")
+    reasons: dict[str, None] = {}
+    for row in all_hazards():
+        parts += _hazard(row, runs, reasons)
+    parts += ["\n", *(f"* {reason}\n" for reason in reasons)]
+    return "".join(parts)
+
+
+def _run(run: Recorded) -> str:
+    seen = sum(row.outcome == CONFIRMED for row in run.hazards)
+    calls = sum(branch.inside + branch.outside for branch in run.branches)
+    right = calls - sum(len(branch.unlike) for branch in run.branches)
+    counts = f"{seen} of {len(run.hazards)} | {right} of {calls}"
+    return f"| {run.release} | {run.cpu} | {run.compiler} | {run.date} | {counts} |\n"
+
+
+def _hazard(row: Hazard, runs: tuple[Recorded, ...], reasons: dict[str, None]) -> list[str]:
+    """A line for each CPU that has the hazard in a release that is run."""
+    lines = []
+    for isa in row.origin.isas:
+        cells = [_cell(row, isa, release, runs, reasons) for release in _SHOWN]
+        if set(cells) != {"-"}:
+            lines.append(f"| {row.id} | {_CPU[isa]} | {' | '.join(cells)} |\n")
+    return lines
+
+
+def _cell(row: Hazard, isa: Isa, release: str, runs: tuple[Recorded, ...], reasons: dict[str, None]) -> str:
+    if not row.origin.spans(release):
+        return "-"
+    for run in runs:
+        found = [
+            each for each in run.hazards if each.hazard == row.id and (run.release, run.cpu) == (release, _CPU[isa])
+        ]
+        if found:
+            if found[0].outcome != CONFIRMED:
+                reasons[f"{row.id}: {found[0].outcome}: {found[0].seen}"] = None
+            return "+" if found[0].outcome == CONFIRMED else found[0].outcome
+    reasons[f"{row.id}: not run on {_CPU[isa]} with {release}"] = None
+    return "not run"

@@ -1,0 +1,184 @@
+"""Rows of the tables held against CMSIS-NN's source and against the device."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from firmware_check.arguments import board_named
+from firmware_check.build import Bench
+from firmware_check.evidence.c_text import c_source
+from firmware_check.evidence.call_runs import run_calls
+from firmware_check.evidence.call_steps import call_step
+from firmware_check.evidence.record_file import read, record
+from firmware_check.evidence.source_audit import audit
+from firmware_check.evidence.witnesses import hazards_on, routed, sides, witnesses
+from firmware_check.library import Library, open_library
+from firmware_check.numbers import packed
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazard
+from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, BranchSeen, HazardSeen, Recorded, evidence, recorded
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from support.firmware_runs import check, needs_firmware
+
+WRAPPER = "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c"
+
+
+def carried(folder: Path) -> Library:
+    """A copy of the library at hand, to change."""
+    library = open_library("")
+    shutil.copytree(library.root, folder / "tree")
+    return Library(folder / "tree", library.release, library.includes, "copy")
+
+
+def drifts(library: Library) -> list[str]:
+    """What is said of a wrapper; kernels of the library at hand are formatted otherwise than those of the release."""
+    return [str(drift) for _, drift in audit(library) if drift and drift.citation.file == WRAPPER]
+
+
+def test_every_cited_line_of_a_wrapper_holds(tmp_path: Path) -> None:
+    assert drifts(carried(tmp_path)) == []
+
+
+def test_a_changed_condition_is_named_with_the_row_to_mend(tmp_path: Path) -> None:
+    library = carried(tmp_path)
+    path = library.root / WRAPPER
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        text.replace("output_dims->w % 4 == 0", "output_dims->w % 8 == 0 && input_dims->c > 3"), encoding="utf-8"
+    )
+    (said,) = drifts(library)
+    assert said.startswith(f"{WRAPPER}:94 arm_convolve_wrapper_s8: the branch to arm_convolve_1_x_n_s8 changed: ")
+    assert said.endswith("mend routes/convolve_s8: arm_convolve_1_x_n_s8")
+
+
+def test_a_statement_that_moved_is_found_again(tmp_path: Path) -> None:
+    library = carried(tmp_path)
+    path = library.root / WRAPPER
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join([*lines[:93], "", "", *lines[93:]]), encoding="utf-8")
+    said = drifts(library)
+    assert any("the statement moved to line 96" in each for each in said)
+
+
+def test_functions_of_several_builds_and_macros_have_all_their_lines() -> None:
+    text = "#define LONG(a) \\\n    (a)\nint f(int a)\n{\n    g();\n}\n/* int f(int b) { */\nint f(int b)\n{\n}\n"
+    source = c_source(text)
+    assert source.function("LONG") == [1, 2]
+    assert source.function("f") == [3, 4, 5, 6, 8, 9, 10]
+    assert source.function("g") == []
+
+
+def test_every_hazard_of_a_release_has_a_call_or_a_reason() -> None:
+    target = parse_target("cortex-m4", "7.0.0")
+    calls = routed(target)
+    without = {row.id for row in hazards_on(target) if not row.caller and not witnesses(row, calls)}
+    assert without == {"lstm-initial-state-dropped", "lstm-s16-initial-state-dropped"}
+    chosen = list(sides(target, calls))
+    assert {side.branch for side in chosen if side.holds} >= {side.branch for side in chosen}
+    assert len({side.asks for side in chosen if not side.holds}) > 20
+
+
+def test_four_bit_weights_lie_two_to_a_byte_the_first_one_low() -> None:
+    assert packed(np.array([1, -2, 7])).tolist() == [1 | (14 << 4) - 256, 7]
+
+
+@pytest.mark.parametrize("stem", ["convolve", "depthwise"])
+def test_what_a_call_computes_is_what_a_loop_computes(stem: str) -> None:
+    """The reference of single calls against the definition of a convolution, groups and dilation among it."""
+    deep = stem == "convolve"
+    call = KernelCall(
+        f"{stem}_s8", Dims(2, 5, 6, 4), Dims(6, 2, 3, 2) if deep else Dims(1, 2, 3, 8), Dims(2, 2, 3, 6 if deep else 8),
+        Pair(2, 2), Pair(1, 1), Pair(0, 1), Pair(2, 1), 0 if deep else 2,
+    )  # fmt: skip
+    made = call_step("x", call, open_library(""))
+    data = made.source.reshape(2, 5, 6, 4).astype(int) - 7
+    arrays = {array.name: array.values for array in made.step.arrays}
+    weights = arrays["weights"][:-16].reshape(tuple(call.filter_dims))
+    for n, y, x, c in np.ndindex(2, 2, 3, call.output_dims.c):
+        total = int(arrays["bias"][c])
+        for ky, kx, d in np.ndindex(2, 3, 2 if deep else 1):
+            iy, ix = y * 2 - 1 + 2 * ky, x * 2 - 1 + kx
+            if 0 <= iy < 5 and 0 <= ix < 6:
+                channel = c // 3 * 2 + d if deep else c // 2
+                total += int(data[n, iy, ix, channel]) * int(weights[c, ky, kx, d] if deep else weights[0, ky, kx, c])
+        real = total * int(arrays["multipliers"][c]) * 2.0 ** (int(arrays["shifts"][c]) - 31) - 5
+        assert abs(made.expected.reshape(tuple(call.output_dims))[n, y, x, c] - min(127, max(-128, real))) <= 0.5
+
+
+@needs_firmware
+def test_a_hazard_and_a_right_call_are_told_apart_on_the_device(tmp_path: Path) -> None:
+    wrong = KernelCall(
+        "depthwise_s8",
+        Dims(1, 5, 5, 4),
+        Dims(1, 3, 3, 4),
+        Dims(1, 5, 6, 4),
+        padding=Pair(1, 1),
+        pad_after=Pair(1, 2),
+        ch_mult=1,
+    )
+    right = wrong._replace(output_dims=Dims(1, 5, 5, 4), pad_after=Pair(1, 1))
+    runs = run_calls({"wrong": wrong, "right": right}, Bench(board_named("m4"), open_library("")), tmp_path)
+    assert runs["wrong"].trouble.of(hazard("dw-3x3-padding-after"))
+    assert runs["right"].trouble == (0, (), ())
+    assert all(run.unlike == () for run in runs.values())
+
+
+@needs_firmware
+def test_a_call_that_faults_is_taken_out_and_the_others_run(tmp_path: Path) -> None:
+    from support.firmware_runs import broken_library
+
+    body = 'if (input_dims->w == 3) { __asm__ volatile("udf #0"); }'
+    library = open_library(str(broken_library(tmp_path, body)))
+    calls = {
+        str(width): KernelCall("convolve_s8", Dims(1, 3, width, 2), Dims(2, 2, 2, 2), Dims(1, 2, width - 1, 2))
+        for width in (2, 3, 4)
+    }
+    runs = run_calls(calls, Bench(board_named("m4"), library), tmp_path / "runs")
+    assert [run.ended[:21] for run in runs.values() if run.ended] == ["the firmware faulted "]
+    assert [runs[width].trouble for width in ("2", "4")] == [(0, (), ())] * 2
+
+
+def test_every_hazard_is_seen_in_every_release_or_has_a_reason() -> None:
+    """Recorded results: nothing is left unconfirmed, and no branch went another way than predicted."""
+    assert {(run.release, run.cpu) for run in recorded()} >= {
+        (release, cpu)
+        for release in ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
+        for cpu in ("cortex-m3", "cortex-m4", "cortex-m55")
+    }
+    for run in recorded():
+        rows = {row.hazard: row for row in run.hazards}
+        assert set(rows) == {row.id for row in hazards_on(parse_target(run.cpu, run.release))}, run.release
+        left = {name: row for name, row in rows.items() if row.outcome != CONFIRMED}
+        assert all(name.startswith("lstm") and "no parameter" in row.seen for name, row in left.items()), left
+        assert not [branch for branch in run.branches if branch.unlike]
+
+
+def test_words_on_evidence_follow_the_recorded_results() -> None:
+    row = hazard("conv-1xn-narrow-output-refused")
+    seen = "seen on an emulated Cortex-M55 with CMSIS-NN 5.0.0"
+    assert evidence(row, "5.0.0") == f"{seen}; reported upstream (issue 109)"
+    old = evidence(hazard("conv-1x1-fast-padding-after"), "cmsis5-5.9.0")
+    assert old.endswith("7.0.0 and main; read in the source for cmsis5-5.9.0")
+    never = next(row for row in all_hazards() if row.origin.since == "cmsis5-5.9.0" and row.origin.until == "4.0.0")
+    assert evidence(never, "cmsis5-5.9.0") == "read in the source"
+
+
+def test_a_run_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "results.json")
+    old = Recorded("6.0.0", "cortex-m4", "gcc 12.2.1", "2026-11-21", (), ())
+    new = old._replace(date="2026-11-22", hazards=(HazardSeen("a", CONFIRMED, "status -1", "call"),))
+    other = new._replace(release="5.0.0", branches=(BranchSeen("b", 1, 2, ("c",)),))
+    for run in (old, other, new):
+        record(path, run)
+    assert read(path) == [other, new]
+
+
+def test_commands_say_what_is_no_checkout(tmp_path: Path) -> None:
+    for name in ("sources", "hazards"):
+        done = check(name, "--cmsis-nn", str(tmp_path))
+        assert done.returncode == 2
+        assert "no CMSIS-NN there" in done.stderr
