@@ -95,7 +95,7 @@ def test_a_pad_behind_the_input_steps_around_wrong_values_if_allowed(folder, ele
     (folder / "row.onnx").write_bytes(model.SerializeToString())
     target = ("--target", "cortex-m55")
     allowed_less = text(run(folder, "--diff", *target, "row.onnx"))
-    assert "rewrites row gets zeros along the width" in allowed_less
+    assert "rewrites 'row' gets zeros along the width" in allowed_less
     assert "a Pad node" not in allowed_less
     done = run(folder, "--fix", "--unsafe-fixes", *target, "row.onnx")
     assert "adds     a Pad node gives input 'x' 1 more channels of zeros; its own cost is not counted" in text(done)
@@ -232,7 +232,7 @@ def test_align_pads_the_inverted_residual_and_names_the_locked_stem(folder):
     done = run(folder, "--fix", "--fix-policy", "align", "ir.onnx")
     assert "class    6 -> 8 padded, COUPLED: made by 'stem', 'project'; read by 'expand', 'dense'" in text(done)
     assert "class    10 -> 12 padded, COUPLED: made by 'expand', 'depthwise'; read by 'project'" in text(done)
-    assert "3 channels stay; LOCKED by graph input image: stem" in text(done)
+    assert "3 channels stay; LOCKED by graph input image: 'stem'" in text(done)
     shapes = {weights.name: list(weights.dims) for weights in onnx.load(folder / "ir.onnx").graph.initializer}
     assert shapes["stem.weight"] == [8, 3, 3, 3]
     assert shapes["depthwise.weight"] == [12, 1, 3, 3]
