@@ -143,7 +143,7 @@ def test_what_is_in_a_loop_is_told_and_neither_found_nor_fixed(tmp_path):
     argv = (*M4, "--fix-policy", "align", "m.onnx")
     assert "in_first" not in text(run(tmp_path, *argv, "--select", "CNN2"))
     shown = text(run(tmp_path, "--diff", *argv))
-    assert f"    left     6 -> 8 not done: {LOOP}: in_first, in_last" in shown
+    assert f"    left     6 -> 8 not done: {LOOP}: 'in_first', 'in_last'" in shown
     done = run(tmp_path, "--diff", "--output-format", "json", *argv)
     assert json.loads(text(done))["files"][0]["fix"]["left"] == [
         {"have": 6, "want": 8, "layers": ["in_first", "in_last"], "reason": LOOP}
