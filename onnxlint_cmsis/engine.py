@@ -217,7 +217,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> _Sized:
     from onnxlint_cmsis.rewrite.refusals import refused
 
     consent = Consent(settings, model.path)
-    prices = Prices(settings.targets, predicted, model.route)
+    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     return _Sized((*class_findings(found), *found.accepted), repair_prices(found))

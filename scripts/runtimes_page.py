@@ -31,7 +31,20 @@ onnxlint-cmsis memory converted/model_integer_quant.tflite
 The command of onnx2tf stands here as its documentation gives it and was not run. For a `.tflite` file the converter has
 decided: functions, refusals and bytes of the arena agree with recorded runs of real firmware on Cortex-M4, M55 and a
 scalar core.
-Fixes are made on ONNX models only.
+
+## `.tflite` files
+
+Everything that the linter says of an ONNX model it says of a `.tflite` file too: which kernels run, which hazards they
+meet, which channel counts move together, which channels do nothing, what other counts would cost. Tensors keep the
+layouts of TensorFlow Lite (NHWC data, OHWI weights), and scales per channel stay on their tensors. Operators go by the
+names of the schema and their number, `CONV_2D#12`.
+
+A layer is priced by the call that TensorFlow Lite Micro makes for it, at present and at other sizes. A dense layer with
+a result of more than two axes is not priced at other sizes, since its depth decides which function takes it. Reference
+code has no predicted cost; channels along it are added only to step around an error or a wrong result.
+
+A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
+product twice; a constant counts as known only where that makes no difference.
 
 ## Revisions
 

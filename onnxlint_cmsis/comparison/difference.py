@@ -124,7 +124,8 @@ def _numbers(total: Total | None) -> tuple[int | None, ...]:
     """The figures of a target in the order of METRICS."""
     if total is None:
         return (None,) * (len(METRICS) - 1)
-    return total.instructions, total.macs, total.constants, total.arena, total.scratch, total.unknown_layers
+    arena = total.arena if total.arena_used is None else total.arena_used
+    return total.instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
 def _layers(before: Sequence[Row], after: Sequence[Row]) -> Iterator[LayerDifference]:
