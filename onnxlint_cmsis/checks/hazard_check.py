@@ -39,7 +39,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     repair = next(repairs(subject), None)
     numbers = _numbers(subject, hazard)
     near = tuple(works(subject, hazard))
-    met = met_by(subject.layer.call, hazard)
+    met = met_by(subject, hazard)
     parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
     mending: list[str] = []
     if near:

@@ -39,6 +39,11 @@ class Subject(NamedTuple):
     code_of: Callable[[str], str]
     """Code of the rule that reports a kind of hazard, for messages that name it."""
 
+    @property
+    def asked(self) -> KernelCall:
+        """The call that the model asks for; a runtime may make another one."""
+        return self.model.asked.get(self.layer.node.index, self.layer.call)
+
     def routed(self, call: KernelCall) -> Route:
         """Route of a changed call on the same target."""
         return self.model.route(call, self.target)

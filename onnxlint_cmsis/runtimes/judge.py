@@ -71,12 +71,25 @@ class Judged(NamedTuple):
     """Every layer, in file order."""
     lowered: Lowered
     """The layers as the runtime has them."""
+    told: frozenset[int]
+    """Indices of nodes whose row says who computes them."""
+    elsewhere: frozenset[int]
+    """Those that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
+    consequences: dict[int, Consequence]
+    """What becomes of the nodes whose row is about CMSIS-NN's own cause, by index."""
 
 
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
     layers = tuple(_layer(LayerFacts(graph, record), runtime) for record in lowered.records)
-    return Judged(layers, replace(lowered, records=tuple(layer.record for layer in layers)))
+    decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
+    return Judged(
+        layers,
+        replace(lowered, records=tuple(layer.record for layer in layers)),
+        frozenset(index for index, _, _ in decided),
+        frozenset(index for index, layer, row in decided if not row.causes and layer.verdict in BESIDE),
+        {index: _consequence(layer, row, runtime) for index, layer, row in decided if row.causes},
+    )
 
 
 def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
@@ -108,17 +121,10 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
     return judged._replace(record=record, padded=True)
 
 
-def consequences(layers: tuple[JudgedLayer, ...], runtime: Runtime) -> dict[int, Consequence]:
-    """What becomes of the layers whose row is about CMSIS-NN's own cause, by the index of their nodes."""
-    found = {}
-    for layer in layers:
-        row = layer.row
-        if row and row.causes:
-            text = _phrase(row, runtime)
-            level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
-            reason = f"{runtime.title}: {layer.reason} ({row.source})"
-            found[layer.record.node.index] = Consequence(f"{text[0].upper()}{text[1:]}.", reason, level)
-    return found
+def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Consequence:
+    text = _phrase(row, runtime)
+    level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+    return Consequence(f"{text[0].upper()}{text[1:]}.", f"{runtime.title}: {layer.reason} ({row.source})", level)
 
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
@@ -156,10 +162,11 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
-    """The row's level; that of the rule where reference code does much of a model's work."""
+    """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
     share = share_of_work(work, [node.index for node in nodes])
-    much = share is not None and share >= ENOUGH
-    return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
+    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+        return row.level
+    return None if share >= ENOUGH else Level.NOTE
 
 
 def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.runtime import TFLM, Runtime
 from onnxlint_cmsis.types import KernelCall, Pair
 
 PADDED = ("convolve", "depthwise", "max_pool")
@@ -13,6 +14,20 @@ def becomes_pad(call: KernelCall) -> bool:
     if not call.entry.startswith(PADDED) or not any((*call.padding, *call.pad_after)):
         return False
     return not all(_same(call, axis) for axis in (0, 1))
+
+
+def handed_over(call: KernelCall, runtime: Runtime) -> KernelCall | None:
+    """A call as a runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
+    if runtime.name != TFLM:
+        return call
+    return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
+
+
+def expressible(call: KernelCall) -> bool:
+    """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
+    pairs = zip(call.padding, call.pad_after, strict=True)
+    known = [(before, after) for before, after in pairs if before is not None and after is not None]
+    return not call.entry.startswith("transpose_conv") or all(b == (b + a) // 2 for b, a in known)
 
 
 def _same(call: KernelCall, axis: int) -> bool:

@@ -62,11 +62,12 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node and target without a kernel; those of one reason are weighed together."""
+    told: frozenset[int] = subject.model.judged.told if subject.model.judged else frozenset()
     for reason, members in _by_reason(subject).items():
         weight = _weighed(subject.model, [member.record for member in members])
         for member in members:
             index = member.record.node.index
-            if subject.model.work[index].effort != 0 and index not in subject.model.told:
+            if subject.model.work[index].effort != 0 and index not in told:
                 yield _statement(subject.model.graph.path, member, reason, weight)
 
 
