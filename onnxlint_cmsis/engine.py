@@ -184,11 +184,7 @@ def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
     from onnxlint_cmsis.checks.rule_registry import rule
 
     properties = finding.properties
-    if (
-        not model.repairable
-        or properties.get("fixable")
-        or not ("hazard" in properties or rule(finding.code).action is REWRITE)
-    ):
+    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
         return finding
     from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 

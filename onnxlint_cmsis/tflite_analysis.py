@@ -36,7 +36,6 @@ class TfliteAnalysis(ModelAnalysis):
 
     in_file_order = False
     beside = "reference code"
-    repairable = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
         """Read the file, or `data` in its place. Raises ModelError."""
