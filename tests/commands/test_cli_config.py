@@ -106,8 +106,7 @@ BAD = [
     ("suppress = [{path = 'x'}]", "has no rule"),
     ("suppress = [{rule = 'CNN1', line = 'x'}]", "unknown key 'line' in an entry; allowed are rule, path, node"),
     ("suppress = [{rule = 1}]", "suppress: 1 is not a text"),
-    ("respect-gitignore = false
-exclude = 'x'", "exclude: 'x' is not a list of patterns"),
+    ("exclude = 'x'", "exclude: 'x' is not a list of patterns"),
     ("align = 0", "align: 0 is not a whole number from 1 to 64"),
     ("min-gain = true", "min-gain: True is not a number from 0 to 100"),
     ("fix-budget-bytes = 1.5", "fix-budget-bytes: 1.5 is not a whole number of bytes from 0 up, or 'unlimited'"),
