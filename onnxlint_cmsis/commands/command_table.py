@@ -25,7 +25,9 @@ COMMANDS = (
     Command("widths", "widths_command", "what other channel counts would cost"),
     Command("route", "route_command", "kernel of a shape"),
     Command("cost", "cost_command", "predicted instructions of a shape"),
+    Command("config", "config_command", "settings that exist"),
     Command("config-schema", "config_schema", "JSON Schema of the configuration file"),
+    Command("completion", "completion_command", "completion script for a shell"),
 )
 """Every command, in the order of the help."""
 
