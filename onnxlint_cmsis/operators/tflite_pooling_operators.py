@@ -21,9 +21,9 @@ def _plane(name: str, values: ValueRule | NotFollowed, elements: Elements = Elem
 
 
 TFLITE_POOLING = (
-    _plane("AVERAGE_POOL_2D", through_scales(of_plane(mean))),
-    _plane("MAX_POOL_2D", through_scales(of_plane(largest)), Elements.SELECTED),
+    _plane("AVERAGE_POOL_2D", through_scales(of_plane(mean), copies=True)),
+    _plane("MAX_POOL_2D", through_scales(of_plane(largest), copies=True), Elements.SELECTED),
     _plane("L2_POOL_2D", OPAQUE),
-    _plane("RESIZE_BILINEAR", through_scales(of_plane(mean), error=STEP)),
-    _plane("RESIZE_NEAREST_NEIGHBOR", through_scales(of_plane(largest)), Elements.MOVED),
+    _plane("RESIZE_BILINEAR", through_scales(of_plane(mean), error=STEP, copies=True)),
+    _plane("RESIZE_NEAREST_NEIGHBOR", through_scales(of_plane(largest), copies=True), Elements.MOVED),
 )

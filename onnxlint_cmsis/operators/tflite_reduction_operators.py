@@ -13,6 +13,7 @@ from onnxlint_cmsis.operators.values.value_view import DemandRule, ValueRule
 
 FIXED_POINT = 1.0
 """How far a kernel in fixed-point numbers may be from the function, in steps of the result."""
+AS_REDUCE = called("ReduceMean", keepdims="keep_dims")
 
 
 def _mixing(
@@ -26,17 +27,17 @@ def _mixing(
     )
 
 
-def _reduction(name: str, summary: Summary) -> Operator:
+def _reduction(name: str, summary: Summary, *, copies: bool = False) -> Operator:
     """Elements along the axes that input 1 lists."""
-    rule = through_scales(reduction(summary), called("ReduceMean", keepdims="keep_dims"), error=FIXED_POINT)
+    rule = through_scales(reduction(summary), AS_REDUCE, error=FIXED_POINT, copies=copies)
     return _mixing(name, ties.reduce, rule, reduction_demand)
 
 
 TFLITE_REDUCTIONS = (
     _reduction("MEAN", mean),
     _reduction("SUM", total),
-    _reduction("REDUCE_MAX", largest),
-    _reduction("REDUCE_MIN", largest),
+    _reduction("REDUCE_MAX", largest, copies=True),
+    _reduction("REDUCE_MIN", largest, copies=True),
     _mixing("REDUCE_ALL", ties.reduce),
     _mixing("REDUCE_ANY", ties.reduce),
     _mixing("REDUCE_PROD", ties.reduce),

@@ -86,16 +86,17 @@ def vector_of(numbers: Sequence[float], stored: StoredQuantization, rank: int) -
 
 
 def through_scales(
-    rule: ValueRule, like: Likeness | None = None, *, error: float = 0.0, rescales: bool = False
+    rule: ValueRule, like: Likeness | None = None, *, error: float = 0.0, rescales: bool = False, copies: bool = False
 ) -> ValueRule:
     """A function of real numbers as an operator with stored scales computes it.
 
     `error` is how far the kernel may be from it in steps of an int8 result; `rescales` tells that the kernel multiplies
-    integers by one factor, whose result is rounded twice.
+    integers by one factor, whose result is rounded twice; `copies` that it takes stored numbers as they are, so that
+    nothing is said where operands and result have other scales or zero-points.
     """
 
     def values(node: Node, view: ValueView) -> Interval | None:
-        if error > HALF and view.made_type(node) in WIDE:
+        if (error > HALF and view.made_type(node) in WIDE) or (copies and not _one_scale(node, view)):
             return None
         inputs = RealView(node, view)
         real = rule(like(node, inputs) if like else node, inputs)
@@ -103,6 +104,12 @@ def through_scales(
         return None if real is None else stored(real, node, view, error + float(twice_rounded(np.float64(factor))))
 
     return values
+
+
+def _one_scale(node: Node, view: ValueView) -> bool:
+    """Whether all data has the scale and zero-point of the result, or none has any."""
+    names = (node.outputs[0], *(node.inputs[place] for place in view.roles(node).data_of(node)))
+    return len({view.graph.quantization.get(name) for name in names}) == 1
 
 
 def rescaling(node: Node, view: ValueView) -> float:
