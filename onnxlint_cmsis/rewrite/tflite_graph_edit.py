@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from onnxlint_cmsis.formats.onnx_graph.tensor_codes import Codes
-    from onnxlint_cmsis.formats.tflite.tflite_edit import OperatorPlace, TensorPlace
+    from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.rewrite.build import StoredElements
     from onnxlint_cmsis.rewrite.uses import Use

@@ -9,8 +9,9 @@ import numpy as np
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
+from onnxlint_cmsis.formats.tflite.file_places import TensorPlace
 from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
-from onnxlint_cmsis.formats.tflite.tflite_edit import TensorPlace, TfliteEdit
+from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.rewrite.build import StoredElements
 from onnxlint_cmsis.rewrite.constant_layouts import Places, check_plan

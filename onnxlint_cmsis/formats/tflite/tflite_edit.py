@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import flat_blobs, new_objects
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.flat_blobs import Address
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
@@ -18,28 +19,10 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.graph.model_error import ModelError
 
 OUTSIDE = 1
 """Offset of bytes up to which they are in the flatbuffer; larger ones lead behind it, in files beyond 2 GB."""
-
-
-class TensorPlace(NamedTuple):
-    """A tensor by where the file has it."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Tensor of the subgraph."""
-
-
-class OperatorPlace(NamedTuple):
-    """An operator by where the file has it before all edits."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Operator of the subgraph."""
 
 
 class TfliteEdit:
@@ -48,7 +31,10 @@ class TfliteEdit:
     def __init__(self, path: str, data: bytes) -> None:
         """Raises ModelError for a file that cannot be read, NotAppliedError for one that is not edited."""
         self.model = read_tflite(path, data)
-        self._flat = FlatEdit(data)
+        try:
+            self._flat = FlatEdit(data)
+        except ModelError as error:
+            raise NotAppliedError(f"a part of the file that no runtime needs is damaged: {error}") from None
         file = FlatFile(data)
         self._root = table_at(file, "Model", file.follow(0))
         self._subgraphs = self._root.tables("subgraphs")

@@ -13,11 +13,12 @@ import pytest
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import schema_tables
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import table_at
 from onnxlint_cmsis.formats.tflite.new_objects import NewOperator, NewTensor
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.tflite_edit import OperatorPlace, TensorPlace, TfliteEdit
+from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.graph.model import StoredQuantization
 from support.paths import SHARED
 from support.tflite_models import conv_model, tensor
@@ -244,6 +245,15 @@ def test_buffers_behind_the_flatbuffer_are_refused() -> None:
     data = write(conv_model(buffers=[{}, {"offset": 8, "size": 32}, {"data": list(b"1.5.0")}]))
     with pytest.raises(NotAppliedError, match="keeps buffers behind the flatbuffer"):
         edit(data)
+
+
+def test_damage_where_nobody_reads_is_a_reason_to_leave_the_file() -> None:
+    model = conv_model()
+    model["external_buffers"] = [{"packing": "here"}]
+    data = write(model)
+    place = data.index(b"\4\0\0\0here")
+    with pytest.raises(NotAppliedError, match=r"no runtime needs is damaged: .* claims 16777220"):
+        edit(data[:place] + b"\4\0\0\1" + data[place + 4 :])
 
 
 def test_sparse_tensors_are_refused() -> None:
