@@ -49,7 +49,8 @@ def lint_file(
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
     converted = settings.runtime.name == TFLM and not is_tflite_path(path)
-    between = runtime_notes(settings.runtime, converted=converted)
+    opened = sorted({each.code for each in result.findings if each.properties.get("converter_decides")})
+    between = runtime_notes(settings.runtime, converted=converted, open_codes=", ".join(opened))
     from onnxlint_cmsis.coverage.summarize import summarize
 
     return result._replace(

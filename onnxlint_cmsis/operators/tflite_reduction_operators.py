@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import OPAQUE, READS_ALL, Operator, TieRule
 from onnxlint_cmsis.operators.ties import tflite_mixing_ties as ties
 from onnxlint_cmsis.operators.values.demands import reduction_demand
@@ -22,9 +25,8 @@ def _mixing(
     values: ValueRule | NotFollowed = OPAQUE,
     demand: DemandRule | NotFollowed = READS_ALL,
 ) -> Operator:
-    return Operator(
-        name, axes, Elements.COMPUTED, Risk.NONE, Layout.EITHER, domain=TFLITE, values=values, demand=demand
-    )
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.EITHER, domain=TFLITE, new_lane=ZEROS)
+    return replace(made, values=values, demand=demand)
 
 
 def _reduction(name: str, summary: Summary, *, copies: bool = False) -> Operator:

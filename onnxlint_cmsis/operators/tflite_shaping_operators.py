@@ -7,6 +7,7 @@ from typing import Any
 
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import size_ties, tflite_shaping_ties
@@ -20,7 +21,7 @@ from onnxlint_cmsis.operators.values.stored_scales import called, demanded_like,
 
 
 def _operator(name: str, axes: TieRule, elements: Elements, **facets: Any) -> Operator:
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE)
+    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
     return replace(made, **facets)
 
 
@@ -43,7 +44,7 @@ def _blocks(name: str) -> Operator:
     """Blocks of the plane in the batch; zeros may come in."""
     values = through_scales(tflite_planes.block_values, copies=True)
     axes, demand = ties.space_to_batch, tflite_planes.block_demand
-    return _operator(name, axes, Elements.COMPUTED, zero=(0,), values=values, demand=demand)
+    return _operator(name, axes, Elements.COMPUTED, new_lane=ZEROS, zero=(0,), values=values, demand=demand)
 
 
 AS_CONCAT = called("Concat", axis="axis")

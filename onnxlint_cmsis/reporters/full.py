@@ -95,6 +95,8 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
     remedy = what_to_do(finding)
     if remedy:
         yield "do", with_short_names(remedy, file, run)
+    if "option" in finding.properties:
+        yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
         yield from _explanation(finding, file, run)
     yield "help", f"onnxlint-cmsis rule {finding.code}"
@@ -116,7 +118,7 @@ def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple
         yield "resize", with_short_names(_resize(finding.resize), file, run)
     for source in finding.sources:
         yield "source", str(source)
-    for label in ("option", "runtime", "sizes", "why", "known"):
+    for label in ("runtime", "sizes", "why", "known"):
         if label in finding.properties:
             yield label, with_short_names(str(finding.properties[label]), file, run)
 

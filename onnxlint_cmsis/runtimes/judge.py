@@ -13,6 +13,7 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.padding_remarks import padding_remarks
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
@@ -144,11 +145,13 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             level=_level(row, nodes, work),
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
+            converter=runtime.name == "tflm" and not row.sure,
         )
         for (op, row, reason), nodes in groups.items()
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
-    return (*found, *([_pads(graph.path, padded)] if padded else []))
+    calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
+    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == "tflm" else ()))
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
@@ -167,12 +170,3 @@ def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level
     if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
         return row.level
     return None if share >= ENOUGH else Level.NOTE
-
-
-def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
-    text = (
-        f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
-        "front, and the layer is judged without padding."
-    )
-    place = node_location(path, nodes[0])
-    return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)

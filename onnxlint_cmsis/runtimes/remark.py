@@ -32,6 +32,8 @@ class RuntimeRemark(NamedTuple):
     """File and line of the runtime that decides it, and its commit."""
     causes: tuple[Cause, ...] = ()
     """Causes for which CMSIS-NN refuses the layers too: the rule that claims them tells of both."""
+    converter: bool = False
+    """Whether what a converter makes of an ONNX model decides."""
 
 
 def named(labels: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
-from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_of
+from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
@@ -359,3 +359,32 @@ def test_each_revision_has_the_kernels_of_the_library_that_it_brings(version, en
 @pytest.mark.parametrize("day", [day for row in CONDITIONS["tflm"] for day in (row.since, row.until) if day])
 def test_a_revision_begins_wherever_a_condition_does(day):
     assert day in [revision.since for revision in REVISIONS]
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "says"),
+    [
+        ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}, ""),
+        ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}, "the zeros of a PAD"),
+        ("ConvTranspose", {"strides": [2, 2]}, ""),
+        ("ConvTranspose", {"strides": [2, 2], "pads": [0, 0, 1, 1]}, ""),
+        ("ConvTranspose", {"strides": [2, 2], "pads": [1, 1, 1, 1]}, "a SLICE or STRIDED_SLICE comes behind"),
+    ],
+)
+def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, says):
+    weights = {"w": (4, 4, 3, 3)} if op == "ConvTranspose" else {}
+    found = [
+        remark
+        for remark in analysed(one_node(op, [1, 4, 8, 8], weights, **attributes), runtime_of("tflm")).remarks
+        if remark.kind == "runtime-padding"
+    ]
+    assert [says in remark.message and remark.converter for remark in found] == ([True] if says else [])
+
+
+def test_findings_say_whether_the_converter_decides():
+    analysis = analysed(one_node("GlobalAveragePool", [1, 4, 8, 8], {}), runtime_of("tflm"))
+    assert [(remark.kind, remark.converter) for remark in analysis.remarks] == [("runtime-mean", True)]
+    (note,) = runtime_notes(runtime_of("tflm"), converted=True, open_codes="CNN405")
+    assert note.endswith(
+        "What the converter writes decides, on CNN405 before all: lint the .tflite file to be certain."
+    )
