@@ -59,6 +59,8 @@ class LayersReport(NamedTuple):
     """The sums of each target."""
     names: Mapping[str, str]
     """Short forms of the layers' names, for people."""
+    notes: tuple[str, ...] = ()
+    """Which runtime and library the model is judged for, if any."""
 
 
 def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
@@ -67,16 +69,19 @@ def layers_report(path: str, settings: Settings, data: bytes | None = None) -> L
         return _operators_report(path, settings, data)
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.coverage.naming import layer_names
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
     model = ModelAnalysis(path, settings.analysis, data)
     rows = [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
-    names = layer_names(model.graph, [record.node for record in model.lowered.records])
-    return LayersReport(rows, _totals(model) if rows else [], names.names)
+    names = layer_names(model.graph, (record.node for record in model.lowered.records))
+    totals = _totals(model) if rows else []
+    return LayersReport(rows, totals, names.names, runtime_notes(settings.runtime, converted=True))
 
 
 def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
     from onnxlint_cmsis.results.short_names import short_names
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
     from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
@@ -84,9 +89,10 @@ def _operators_report(path: str, settings: Settings, data: bytes | None) -> Laye
     records = {record.node.index: record for record in model.lowered.records}
     rows = []
     for found in operator_rows(model):
-        record = records.get(found.node.index) if found.node else None
+        record = records.get(found.node.index if found.node else -1)
         rows.append({**found.row, **_of_operator(model, record, found.target)})
-    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
+    notes = (*runtime_notes(model.settings.runtime), *model.remarks_on_build)
+    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]), notes)
 
 
 def _of_operator(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
