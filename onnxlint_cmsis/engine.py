@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.findings import Finding, Location
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -21,7 +22,7 @@ from onnxlint_cmsis.size_search import (
     skip_notes,
     too_large_for_sizes,
 )
-from onnxlint_cmsis.types import Finding, Level, Location
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Finding
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

@@ -24,7 +24,8 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.findings import Statement
+from onnxlint_cmsis.types import Level
 
 RULE = Rule(
     code="CNN116",

@@ -27,7 +27,7 @@ from onnxlint_cmsis.types import Level, MemoryRoom, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class Suppression(NamedTuple):

@@ -14,11 +14,12 @@ from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
-    from onnxlint_cmsis.types import Finding, KernelCall
+    from onnxlint_cmsis.types import KernelCall
 
 REWRITTEN = "rewritten"
 """First part of the name that a repair of a layer has among classes."""
