@@ -72,6 +72,13 @@ def test_a_row_gets_a_wider_window() -> None:
     assert new.subgraphs[0].tensors[1].shape == (8, 1, 8, 4)
 
 
+def test_without_padding_zeros_go_behind_the_weights() -> None:
+    new = proven(
+        fix(row(padding="VALID")), "wider-window", "gets zeros along the width of its weights (0 before, 1 behind)"
+    )
+    assert new.subgraphs[0].tensors[1].shape == (8, 1, 6, 4)
+
+
 def test_weights_that_two_layers_read_are_repaired_for_each() -> None:
     fixed = fix(row(layers=2))
     assert fixed.model is not None, fixed.result.reason

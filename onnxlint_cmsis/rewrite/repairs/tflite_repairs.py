@@ -43,19 +43,21 @@ def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
 
 def no_window(graph: Graph, record: LoweredLayer) -> str:
     """Why the layer's window cannot be wider."""
-    node = record.node
-    if node.text("padding") != "SAME":
-        return "its padding is VALID, so that a wider window would make a narrower result"
     if record.layer is None or record.layer.call.dilation.w != 1:
         return "it is dilated"
-    return "" if graph.stores(node.inputs[WEIGHTS]) else "its weights are computed"
+    return "" if graph.stores(record.node.inputs[WEIGHTS]) else "its weights are computed"
 
 
 def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put columns of zeros around the weights; SAME padding then is half before and half after the wider window."""
+    """Put columns of zeros around the weights, and leave the padding to the operator's option.
+
+    SAME is half before and half after, as it is for every window that is tried; VALID fits one without padding.
+    """
     if record.layer is None:
         raise NotAppliedError(f"{record.node.label} is no layer")
-    found = next((one for one in wider(record.layer.call) if edit.clean(one.call)), None)
+    same = record.node.text("padding") == "SAME"
+    fitting = (one for one in wider(record.layer.call) if same or not (one.call.padding.w or one.call.pad_after.w))
+    found = next((one for one in fitting if edit.clean(one.call)), None)
     if found is None:
         raise NotAppliedError(f"no window of up to {MOST} more columns is computed rightly")
     stored = edit.graph.quantization.get(record.node.inputs[WEIGHTS])

@@ -16,7 +16,7 @@ from onnxlint_cmsis.formats.tflite import schema_tables
 from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import table_at
-from onnxlint_cmsis.formats.tflite.new_objects import NewOperator, NewTensor
+from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.graph.model import StoredQuantization
@@ -133,20 +133,6 @@ def test_a_new_bias_becomes_an_input() -> None:
     after["buffers"].pop()
     after["subgraphs"][0]["operators"][0]["inputs"] = [0, 1, -1]
     assert after == before
-
-
-def test_an_operator_goes_before_another() -> None:
-    data = write(conv_model())
-    made = edit(data)
-    pads = made.add_tensor(0, NewTensor("pads", "INT32", (4, 2), bytes(32)))
-    padded = made.add_tensor(0, NewTensor("padded", "INT8", (1, 5, 5, 8), b"", StoredQuantization((0.5,), (0,))))
-    made.insert_operator(CONV, NewOperator("PAD", 2, (0, pads), (padded,), "PadOptions", {}))
-    made.set_input(CONV, 0, padded)
-    operators = read_tflite("m.tflite", made.data()).subgraphs[0].operators
-    assert [(each.op, each.version, each.inputs, each.outputs) for each in operators] == [
-        ("PAD", 2, (0, 3), (4,)),
-        ("CONV_2D", 3, (4, 1, -1), (2,)),
-    ]
 
 
 def test_an_option_that_the_file_leaves_out_can_be_given() -> None:
