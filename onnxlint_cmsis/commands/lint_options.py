@@ -8,7 +8,7 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys
 
-DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
+DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Commands:

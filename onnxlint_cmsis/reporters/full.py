@@ -105,8 +105,10 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 
 def what_to_do(finding: Finding) -> str:
     """The remedy, and that a fix applies it."""
-    fixed = finding.properties.get("fixable") and "--fix" not in finding.remedy
-    return f"{finding.remedy} --fix does it.".strip() if fixed else finding.remedy
+    if not finding.properties.get("fixable") or "--fix" in finding.remedy:
+        return finding.remedy
+    verb = "repairs" if "hazard" in finding.properties else "does"
+    return f"{finding.remedy} --fix {verb} it.".strip()
 
 
 def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:

@@ -104,7 +104,7 @@ def _difference(row: dict[str, object], step: Step | None, foreign: dict[str, st
     if row["verdict"] == "plain code" and not as_dense:
         return "" if (step.function, step.reason) == ("", reason) else f"plain code ({reason}), but {step}"
     called = step.call.entry if step.call else ""
-    return "" if step.function and called == row["entry"] else f"{row['entry']}, but {step}"
+    return "" if as_dense or (step.function and called == row["entry"]) else f"{row['entry']}, but {step}"
 
 
 BUILT = {

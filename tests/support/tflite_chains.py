@@ -200,6 +200,8 @@ def pad(chain: Chain, data: int) -> int:
 def slice_(chain: Chain, data: int) -> int:
     """All channels but the first."""
     batch, height, width, channels = chain.shape(data)
+    if channels == 1:
+        return data
     starts = chain.constant(np.array([0, 0, 0, 1], np.int32), [], [])
     ends = chain.constant(np.array([batch, height, width, channels], np.int32), [], [])
     steps = chain.constant(np.ones(4, np.int32), [], [])
