@@ -50,7 +50,7 @@ FLOOR = {
     "layer_rows": 12,
     "size_search": 12,
     "engine": 13,
-    "layers": 13,
+    "layers_report": 13,
     "comparison": 14,
     "commands": 15,
     "cli": 16,

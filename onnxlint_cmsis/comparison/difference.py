@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.layer_rows import Row
-    from onnxlint_cmsis.layers import LayersReport, Total
+    from onnxlint_cmsis.layers_report import LayersReport, Total
     from onnxlint_cmsis.results.file_result import FileResult
 
 METRICS = ("findings", "instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
