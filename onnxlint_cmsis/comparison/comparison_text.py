@@ -11,7 +11,7 @@ from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
-    from onnxlint_cmsis.layers import Row
+    from onnxlint_cmsis.layers_report import Row
     from onnxlint_cmsis.types import Finding
 
 WORDS = {

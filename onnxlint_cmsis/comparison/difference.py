@@ -12,7 +12,7 @@ from onnxlint_cmsis.results.grouped_findings import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.layers_report import LayersReport, Row, Total
     from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.types import Finding
 
