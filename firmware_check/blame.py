@@ -17,7 +17,12 @@ WRONG = ("FWC002", "FWC003")
 def blamed(checks: Iterable[TargetCheck]) -> list[TargetCheck]:
     """The checks; where two compilers differ on one model and CPU, their layers say so."""
     found = list(checks)
-    return [replace(one, layers=tuple(_layer(one, layer, found) for layer in one.layers)) for one in found]
+    return [_check(one, found) for one in found]
+
+
+def _check(one: TargetCheck, checks: list[TargetCheck]) -> TargetCheck:
+    layers = tuple(_layer(one, layer, checks) for layer in one.layers)
+    return one if layers == one.layers else replace(one, layers=layers)
 
 
 def _layer(one: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> LayerVerdict:

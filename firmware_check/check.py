@@ -132,7 +132,7 @@ class _Runner:
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
-            remarks=tuple(remarks), unseen=flagged,
+            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
         )  # fmt: skip
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
@@ -160,6 +160,7 @@ class _Runner:
         ours = step.output.from_memory(output)
         if step.output.tensor == step.inputs[0].tensor:  # no ONNX node makes it: the same tensor lies in another way
             source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
-            return compare(ours, np.broadcast_to(source, ours.shape))
+            return compare(ours, np.broadcast_to(source, ours.shape), self.model.reference.runtime)
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
-        return compare(ours, step.output.integers(self.model.reference.layer(step, inputs)))
+        made = step.output.integers(self.model.reference.layer(step, inputs))
+        return compare(ours, made, self.model.reference.runtime)

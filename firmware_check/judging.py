@@ -91,7 +91,8 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
         return []
     allowed, share = _allowed(step), _share(step)
     found = (
-        f"{differences.count} of {differences.total} outputs differ from ONNX Runtime's, by up to {differences.largest}"
+        f"{differences.count} of {differences.total} outputs differ from {differences.runtime}'s, by up to "
+        f"{differences.largest}"
     )
     if differences.largest > allowed:
         return [f"{found} (allowed: {allowed})"]

@@ -16,10 +16,12 @@ from firmware_check.operators import refuse_unknown
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading import read_program
 from firmware_check.reference import Reference
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.program import Program
+    from firmware_check.reference import LayerReference
     from onnxlint_cmsis.graph.model import Graph
 
 STDIN = "-"
@@ -53,8 +55,8 @@ class OpenedModel:
     """As the linter reads it."""
     program: Program
     """Its layers."""
-    reference: Reference
-    """It in ONNX Runtime."""
+    reference: LayerReference
+    """It in ONNX Runtime, or LiteRT for a `.tflite` model."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
 
 
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
+    if is_tflite_path(path):
+        return _open_tflite(path, library, options)
     graph = _load(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
@@ -97,6 +101,18 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
         graph = _load(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
+
+
+def _open_tflite(path: str, library: Library, options: Options) -> OpenedModel:
+    """A `.tflite` model: quantized already, and its sizes are those of its tensors."""
+    from firmware_check.tflite.litert_reference import LiteRtReference, opened
+    from firmware_check.tflite.tflite_program import tflite_program
+    from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+
+    if options.input_shapes:
+        raise FirmwareError("--input-shape is for ONNX models; a .tflite file states all sizes")
+    model = opened(path)
+    return OpenedModel(path, False, to_graph(model), tflite_program(model, library), LiteRtReference(model))
 
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 
 _WIDTH = 30
-_FIRST, _NEXT = 10.0, 10.0
+_FIRST, _NEXT = 30.0, 10.0
 """Seconds before the first line, and between two of them, where standard error is no terminal."""
 
 

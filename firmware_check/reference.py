@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import onnx
@@ -19,11 +19,30 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 
 
+class LayerReference(Protocol):
+    """What computes a model on the host, for the device's layers to be held against."""
+
+    runtime: str
+    """Name in messages."""
+
+    def random_inputs(self, seed: int, count: int, ranges: dict[str, tuple[float, float]]) -> list[Arrays]:
+        """Sets of model inputs from a seed; `ranges` has the real range of a float input where it is known."""
+
+    def tensors(self, names: list[str], inputs: Arrays) -> Arrays:
+        """Values of any tensors of the model for one set of inputs."""
+
+    def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
+        """What one layer makes of its inputs, which are given under the names of their tensors."""
+
+
 class Reference:
     """A model in ONNX Runtime, without optimisations: each operator computes what ONNX defines.
 
     `path` is the file, `name` what the user called the one that it was made from.
     """
+
+    runtime = "ONNX Runtime"
+    """Name in messages."""
 
     def __init__(self, path: str, name: str, graph: Graph) -> None:
         self._name = name

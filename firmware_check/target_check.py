@@ -40,7 +40,9 @@ class TargetCheck:
     outputs: tuple[np.ndarray, ...] = ()
     """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
     output_differences: tuple[Differences, ...] = ()
-    """Those outputs against ONNX Runtime's of the whole model."""
+    """Those outputs against the host's of the whole model."""
+    runtime: str = "ONNX Runtime"
+    """What computed the model on the host."""
     compiler: str = "gcc"
     """What CMSIS-NN was compiled with, with its version."""
     remarks: tuple[str, ...] = ()
@@ -99,7 +101,7 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from ONNX Runtime's by up to {found.largest} (in {found.count} of {found.total}"
+        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count} of {found.total}"
         f" elements) although no layer, given the device's own input of the first set, differs by more than"
         f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))

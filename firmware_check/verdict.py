@@ -39,7 +39,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Differences:
-    """A layer's output against ONNX Runtime's for the same inputs."""
+    """A layer's output against that of the host for the same inputs."""
 
     count: int
     """Elements that differ."""
@@ -47,6 +47,8 @@ class Differences:
     """Largest difference, in units of the output's scale."""
     total: int
     """Elements compared."""
+    runtime: str = "ONNX Runtime"
+    """What made the values that they are held against."""
 
     @property
     def share(self) -> float:
@@ -90,7 +92,7 @@ class LayerVerdict:
     """What a reader should know of the run."""
 
 
-def compare(ours: np.ndarray, expected: np.ndarray) -> Differences:
+def compare(ours: np.ndarray, expected: np.ndarray, runtime: str = "ONNX Runtime") -> Differences:
     """Count the elements that differ."""
     gap = np.abs(ours.astype(np.int64) - expected.astype(np.int64))
-    return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size)
+    return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size, runtime)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.runtimes.judge import Consequence, Judged
+    from onnxlint_cmsis.runtimes.judge import Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 Place = tuple[str, int, int]
@@ -94,30 +94,6 @@ class ModelAnalysis(RuntimeFacts):
         return judge(self.graph, self._lowered, self.settings.runtime)
 
     @cached_property
-    def told(self) -> frozenset[int]:
-        """Indices of nodes whose runtime's condition says who computes them."""
-        layers = self.judged.layers if self.judged else ()
-        return frozenset(layer.record.node.index for layer in layers if layer.row)
-
-    @cached_property
-    def elsewhere(self) -> frozenset[int]:
-        """Indices of nodes that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
-        from onnxlint_cmsis.runtimes.judge import BESIDE
-
-        layers = self.judged.layers if self.judged else ()
-        own = [layer for layer in layers if layer.row and not layer.row.causes and layer.verdict in BESIDE]
-        return frozenset(layer.record.node.index for layer in own)
-
-    @cached_property
-    def consequences(self) -> dict[int, Consequence]:
-        """What the runtime makes of layers that CMSIS-NN itself refuses, by index of the node."""
-        if self.judged is None:
-            return {}
-        from onnxlint_cmsis.runtimes.judge import consequences
-
-        return consequences(self.judged.layers, self.settings.runtime)
-
-    @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
         if self.judged is None:
@@ -144,6 +120,11 @@ class ModelAnalysis(RuntimeFacts):
         if found is None:
             found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
+
+    @cached_property
+    def asked(self) -> dict[int, KernelCall]:
+        """Calls that the model asks for, whatever its runtime makes of them, by index of the node."""
+        return {record.node.index: record.layer.call for record in self._lowered.records if record.layer}
 
     def instructions(self, call: KernelCall, target: Target) -> int | None:
         """Predicted instructions of a call on a target; None where nothing was measured that says."""

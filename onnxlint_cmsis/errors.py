@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+CLOSE = 0.85
+"""How much alike words are that one is suggested for the other."""
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """`; did you mean cortex-m4?` where a word comes close, `; allowed: a, b` else."""
+    import difflib
+
+    known = list(words)
+    close = difflib.get_close_matches(word.lower(), known, n=2, cutoff=CLOSE)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; allowed: {', '.join(known)}"
+
 
 class UsageError(ValueError):
     """A command line, configuration or baseline cannot be used.

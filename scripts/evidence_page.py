@@ -15,9 +15,11 @@ each branch of its wrappers a call that takes it and calls that one part of its 
 a trace tells which functions ran, values are compared with NumPy. `python -m firmware_check sources --cmsis-nn DIR`
 holds every line that a row cites against the checkout. Both run weekly against main. What messages say of how a
 hazard is known follows from the results on this page, which
-[observations.json](../onnxlint_cmsis/cmsis_nn/observations.json) holds with the calls and what each did.
+[observations.json][observations] holds with the calls and what each did.
 
 Releases inside CMSIS 5 (5.8.0, 5.9.0) are read, not run: no checkout of them is built here.
+
+[observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
 
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.checks.run_checks import code_of
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.judge import CONDITIONS
 from onnxlint_cmsis.runtimes.runtime import REVIEWED, Runtime, runtime_of
@@ -22,16 +23,45 @@ An ONNX model does not reach TensorFlow Lite Micro as it is: a converter stands 
 finding says "may" where converters differ. To be certain, convert the model and lint the result:
 
 ```sh
-onnx2tf -i model.onnx -o converted -oiqt
-onnxlint-cmsis converted/*.tflite
-onnxlint-cmsis layers converted/model_integer_quant.tflite
-onnxlint-cmsis memory converted/model_integer_quant.tflite
+onnx2tf -i model.onnx -o converted -oiqt -cind x samples.npy "[[[[0,0,0]]]]" "[[[[1,1,1]]]]"
+onnxlint-cmsis converted/model_full_integer_quant.tflite
+onnxlint-cmsis layers converted/model_full_integer_quant.tflite
+onnxlint-cmsis memory converted/model_full_integer_quant.tflite
 ```
 
-The command of onnx2tf stands here as its documentation gives it and was not run. For a `.tflite` file the converter has
-decided: functions, refusals and bytes of the arena agree with recorded runs of real firmware on Cortex-M4, M55 and a
-scalar core.
-Fixes are made on ONNX models only.
+`samples.npy` holds inputs to calibrate with, channels last; the two lists are mean and deviation of each channel. Of
+what onnx2tf writes, `full_integer_quant` is int8 from end to end, `integer_quant` has float inputs and outputs with a
+QUANTIZE and a DEQUANTIZE in reference code, and TensorFlow Lite Micro runs no CMSIS-NN for `dynamic_range_quant`.
+
+This was run with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11, on a float model of a strided convolution, a
+depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. Linting the ONNX model for `tflm`
+and linting `full_integer_quant` say the same: the first padding becomes a PAD (<pad> for the ONNX model, `arm_pad_s8`
+in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the convolutions, the sum
+and the softmax have the same predicted instructions in both. What the converter added or chose: PAD is an operator
+with a buffer of its own, so that the arena is 8,132 bytes where the ONNX model's plan has 7,168; the dense layer has a
+scale for each output; the activations are fused into the layers in front.
+
+On these things the converter decides: PAD or SAME padding, MEAN or AVERAGE_POOL_2D for a global average, which
+activations are fused, whether dense weights have one scale or one for each output, a bias of zeros where there is
+none, and all scales of a float model. Findings that hang on them carry the property `converter_decides`, and the note
+on the runtime names their codes.
+
+For a `.tflite` file the converter has decided: functions, refusals and bytes of the arena agree with recorded runs of
+real firmware on Cortex-M4, M55 and a scalar core.
+
+## `.tflite` files
+
+Everything that the linter says of an ONNX model it says of a `.tflite` file too: which kernels run, which hazards they
+meet, which channel counts move together, which channels do nothing, what other counts would cost. Tensors keep the
+layouts of TensorFlow Lite (NHWC data, OHWI weights), and scales per channel stay on their tensors. Operators go by the
+names of the schema and their number, `CONV_2D#12`.
+
+A layer is priced by the call that TensorFlow Lite Micro makes for it, at present and at other sizes. A dense layer
+with a result of more than two axes is not priced at other sizes, since its depth decides which function takes it.
+Reference code has no predicted cost; channels along it are added only to step around an error or a wrong result.
+
+A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
+product twice; a constant counts as known only where that makes no difference.
 
 ## Revisions
 
@@ -62,7 +92,12 @@ def runtimes_page() -> str:
     """The whole page."""
     tables = "".join(_conditions(name, rows) for name, rows in CONDITIONS.items())
     uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in TFLM)
-    return f"{HEAD}{_revisions()}{STATUS}{uses}{tables}"
+    return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
+
+
+def _head() -> str:
+    """The head with the codes of the two rules it speaks of."""
+    return HEAD.replace("<pad>", code_of("runtime-padding")).replace("<mean>", code_of("runtime-mean"))
 
 
 def _revisions() -> str:

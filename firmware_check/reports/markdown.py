@@ -45,7 +45,7 @@ def comparison_report(comparison: Comparison) -> str:
         ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
         [_row(p) for p in comparison.pairs],
     )
-    where = "on the device" if comparison.on_device else "in ONNX Runtime"
+    where = "on the device" if comparison.on_device else f"in {comparison.before.runtime}"
     lines.append(f"* instructions (not cycles): {before.instructions} before, {after.instructions} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]

@@ -164,7 +164,7 @@ def comparison(found: Comparison) -> str:
         for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
     ]
     columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
-    where = "on the device" if found.on_device else "in ONNX Runtime"
+    where = "on the device" if found.on_device else f"in {found.before.runtime}"
     lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
@@ -177,7 +177,7 @@ def comparison(found: Comparison) -> str:
 def _totals(check: TargetCheck) -> str:
     lines = memory_lines(check)
     lines += [
-        f"output {n} differs from ONNX Runtime's in {differing(d)}" for n, d in enumerate(check.output_differences)
+        f"output {n} differs from {check.runtime}'s in {differing(d)}" for n, d in enumerate(check.output_differences)
     ]
     lines += added_up(check)
     lines.append(f"prediction and observation: {check.verdict}")

@@ -88,7 +88,7 @@ class Context(Tensors):
     def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
         """Note that an element of an input names a size, so that it is edited with it."""
         elements = self.values(position)
-        origin = elements[element] if elements is not None else None
+        origin = elements[element] if elements is not None and element < len(elements) else None
         origin = origin if isinstance(origin, Number) else None
         self.namings.append(Naming(self.node.index, position, "", element, origin, tuple(parts), sign))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.shape_words import other_sizes, shape_words
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 from onnxlint_cmsis.types import KernelCall, Pair
 
 if TYPE_CHECKING:
@@ -28,10 +29,15 @@ def about_padding(hazard: Hazard) -> bool:
     return bool(PADDINGS & (hazard.when.names() | (hazard.unsized or FALSE).names()))
 
 
-def met_by(call: KernelCall, hazard: Hazard) -> str:
+def met_by(subject: Subject, hazard: Hazard) -> str:
     """What the model asks that meets a hazard, in its author's words; empty where no size decides."""
+    call = subject.asked
     if about_padding(hazard):
-        return asked(call)
+        return asked(call) + (
+            ", which becomes a PAD operator"
+            if handed_over(call, subject.model.settings.runtime) not in (call, None)
+            else ""
+        )
     names = (hazard.breach or hazard.when).names() & call.variables().keys()
     return shape_words(call, names | (hazard.when.names() & {"bias"}))
 
@@ -52,18 +58,18 @@ def asked(call: KernelCall) -> str:
 def works(subject: Subject, hazard: Hazard) -> Iterator[str]:
     """What the author can change so that no hazard is known: `padding=2 on width 128`, `34 output channels`."""
     if not about_padding(hazard):
-        tried = other_sizes(subject.layer.call, hazard.when.names())
-        yield from islice((words for words, call in tried if _clean(subject.routed(call))), 1)
+        tried = other_sizes(subject.asked, hazard.when.names())
+        yield from islice((words for words, call in tried if _works(subject, call)), 1)
         return
-    for tries in (_paddings(subject.layer.call), _sizes(subject.layer.call)):
-        found = next((call for call in tries if _clean(subject.routed(call))), None)
+    for tries in (_paddings(subject.asked), _sizes(subject.asked)):
+        found = next((call for call in tries if _works(subject, call)), None)
         if found is not None:
-            yield f"{asked(found)}{_changed_output(subject.layer.call, found)}"
+            yield f"{asked(found)}{_changed_output(subject.asked, found)}"
 
 
 def pad_in_front(subject: Subject) -> bool:
     """Whether the layer is right behind a Pad node that pads for it and that no kernel call takes over."""
-    call = subject.layer.call
+    call = subject.asked
     h, w = call.input_dims.h, call.input_dims.w
     before, after = call.padding, call.pad_after
     if _transposed(call) or None in (h, w, *before, *after) or _taken_over(call):
@@ -93,6 +99,12 @@ def span(subject: Subject, hazard: Hazard) -> str:
 def right_releases(subject: Subject) -> tuple[str, ...]:
     """Releases with a kernel for the layer and no known hazard, newest first."""
     return tuple(name for name in reversed(REVIEWED) if _clean(subject.routed_in(name)))
+
+
+def _works(subject: Subject, call: KernelCall) -> bool:
+    """Whether a changed call has no known hazard, as the runtime makes it."""
+    handed = handed_over(call, subject.model.settings.runtime)
+    return handed is not None and _clean(subject.routed(handed))
 
 
 def _clean(found: Route) -> bool:

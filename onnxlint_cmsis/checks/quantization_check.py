@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.quantizer import option_apart
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.runtimes.judge import Consequence
 
 
 class Offence(NamedTuple):
@@ -54,9 +56,11 @@ class QuantizationCheck(NamedTuple):
 
 def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
     """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
+    judged = subject.model.judged
+    elsewhere: frozenset[int] = judged.elsewhere if judged else frozenset()
     groups: dict[tuple[Verdict, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
-        if record.cause in causes and record.node.index not in subject.model.elsewhere:
+        if record.cause in causes and record.node.index not in elsewhere:
             groups.setdefault((record.verdict, record.reason, _becomes(subject, record)), []).append(record)
     for same in groups.values():
         first = same[0]
@@ -80,7 +84,7 @@ def statements(
 ) -> Iterator[Statement]:
     """What is said of nodes with one reason; plain code is milder than what cannot run, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
-    consequence = subject.model.consequences.get(records[0].node.index)
+    consequence = _consequence(subject, records[0])
     share = share_of_macs(subject.model, records)
     facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
     if share:
@@ -94,7 +98,7 @@ def statements(
         becomes = _becomes(subject, record) or _instead(offence, share)
         text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
-        cause = f"{decision.reason}. {_becomes(subject, record)}"
+        cause = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
         more = {**facts, **({"option": option} if option else {})}
         said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
         yield replace(said, remedy=mending)
@@ -102,8 +106,13 @@ def statements(
 
 def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
     """What the runtime makes of a node for this reason, as a sentence; empty where CMSIS-NN is called directly."""
-    consequence = subject.model.consequences.get(record.node.index)
+    consequence = _consequence(subject, record)
     return consequence.text if consequence else ""
+
+
+def _consequence(subject: ModelSubject, record: LoweredLayer) -> Consequence | None:
+    judged = subject.model.judged
+    return judged.consequences.get(record.node.index) if judged else None
 
 
 def described(node: Node) -> str:

@@ -7,26 +7,38 @@ from collections.abc import Mapping
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.types import Target
 
+TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler")
+"""Fields of a record that say for which target it is asked."""
 LARGEST = 2**31 - 1
 """Largest size; CMSIS-NN's are 32-bit."""
 
 
 def target_of(record: Mapping[str, object], default: Target) -> Target:
-    """The target of a record: its `version`, `isa` or `cpu`, and `compiler`, the default's where missing or null.
+    """The target of a record, the default's where missing or null.
+
+    Its release is `release` or `version`, its CPU `target` or `cpu`, or there is `isa`; and `compiler`.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
 
     """
-    release = text(record, "version", default.release)
+    release = text(record, _one_of(record, "release", "version"), default.release)
+    cpu = _one_of(record, "target", "cpu")
     compiler = text(record, "compiler", default.compiler)
-    if record.get("isa") is not None and record.get("cpu") is not None:
-        raise ValueError("fields 'isa' and 'cpu' exclude each other; give one of them")
+    if record.get("isa") is not None and record.get(cpu) is not None:
+        raise ValueError(f"fields 'isa' and '{cpu}' exclude each other; give one of them")
     if record.get("isa") is not None:
         return parse_isa(text(record, "isa", ""), release, compiler)
-    if record.get("cpu") is not None:
-        return parse_target(text(record, "cpu", ""), release, compiler)
+    if record.get(cpu) is not None:
+        return parse_target(text(record, cpu, ""), release, compiler)
     return parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
+
+
+def _one_of(record: Mapping[str, object], name: str, other: str) -> str:
+    """Which of two names for one field a record uses; ValueError where it is both."""
+    if record.get(name) is not None and record.get(other) is not None:
+        raise ValueError(f"fields '{name}' and '{other}' exclude each other; give one of them")
+    return other if record.get(other) is not None else name
 
 
 def text(record: Mapping[str, object], name: str, default: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from onnxlint_cmsis.errors import did_you_mean
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa, Target
 
@@ -96,7 +97,7 @@ def reviewed(release: str) -> str:
     names = ", ".join(REVIEWED)
     if release in _ROWS or _VERSION.fullmatch(release):
         raise ValueError(f"CMSIS-NN release {release} is not reviewed; reviewed are {names}")
-    raise ValueError(f"CMSIS-NN release '{release}' is not known; allowed: {names}")
+    raise ValueError(f"CMSIS-NN release '{release}' is not known{did_you_mean(release, REVIEWED)}")
 
 
 def holds(since: str, until: str, release: str) -> bool:
@@ -154,9 +155,9 @@ def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc
     name, suffixes = _split(wanted)
     cpu = _cpu(name)
     if cpu is None:
-        raise ValueError(f"CPU '{text}' is not known; allowed: {', '.join(CPUS)}, each with {' or '.join(_SUFFIXES)}")
+        raise ValueError(f"CPU '{text}' is not known{_near(name)}")
     if compiler not in COMPILERS:
-        raise ValueError(f"compiler '{compiler}' is not known; allowed: {', '.join(COMPILERS)}")
+        raise ValueError(f"compiler '{compiler}' is not known{did_you_mean(compiler, COMPILERS)}")
     isa = _step_down(cpu, suffixes, text)
     return Target(cpu + "".join(suffixes), isa, normalise_release(release), compiler)
 
@@ -171,7 +172,7 @@ def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -
     if isa not in [item.value for item in Isa]:
         raise ValueError(f"isa '{isa}' is not known; allowed: {', '.join(item.value for item in Isa)}")
     if compiler not in COMPILERS:
-        raise ValueError(f"compiler '{compiler}' is not known; allowed: {', '.join(COMPILERS)}")
+        raise ValueError(f"compiler '{compiler}' is not known{did_you_mean(compiler, COMPILERS)}")
     return Target(isa, Isa(isa), normalise_release(release), compiler)
 
 
@@ -181,6 +182,12 @@ def _split(text: str) -> tuple[str, list[str]]:
     for suffix in found:
         text = text.replace(suffix, "", 1)
     return text, found
+
+
+def _near(name: str) -> str:
+    """The CPU that may be meant, or all of them with what may follow."""
+    found = did_you_mean(name, CPUS)
+    return found if found.endswith("?") else f"{found}, each with {' or '.join(_SUFFIXES)}"
 
 
 def _cpu(name: str) -> str | None:

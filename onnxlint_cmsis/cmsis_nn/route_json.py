@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, number, target_of, text
+from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, target_of, text
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
 
 _KNOWN = (
-    "version",
-    "isa",
-    "cpu",
-    "compiler",
+    *TARGET_FIELDS,
     "wrapper",
     "in",
     "filter",

@@ -26,7 +26,9 @@ COMMANDS = (
     Command("report", "report_command", "a model as one HTML page"),
     Command("route", "route_command", "kernel of a shape"),
     Command("cost", "cost_command", "predicted instructions of a shape"),
+    Command("config", "config_command", "settings that exist"),
     Command("config-schema", "config_schema", "JSON Schema of the configuration file"),
+    Command("completion", "completion_command", "completion script for a shell"),
 )
 """Every command, in the order of the help."""
 

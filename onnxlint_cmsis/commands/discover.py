@@ -26,9 +26,16 @@ class Found(NamedTuple):
     """Folders in which there is no file to lint."""
 
 
-def discover(paths: Iterable[str], excluded: Callable[[str], bool], *, force_exclude: bool = False) -> Found:
+def discover(
+    paths: Iterable[str],
+    excluded: Callable[[str], bool],
+    *,
+    force_exclude: bool = False,
+    ignored: Callable[[str, list[str]], frozenset[str]] = lambda _folder, _files: frozenset(),
+) -> Found:
     """Find the files to lint.
 
+    `ignored` tells which files of a folder are not to be found by a search, as version control wants it.
     `excluded` tells whether the configuration leaves a file or folder out. A file that is named itself is linted all
     the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported, and so
     does a folder that is named like a model and holds none.
@@ -37,7 +44,9 @@ def discover(paths: Iterable[str], excluded: Callable[[str], bool], *, force_exc
     empty: list[str] = []
     for path in paths:
         if path != STDIN and _is_folder(path):
-            found = sorted(_search(path, excluded)) or _mistaken(path)
+            every = sorted(_search(path, excluded))
+            left_out = ignored(path, every)
+            found = [file for file in every if file not in left_out] or _mistaken(path)
             files.update(dict.fromkeys(found))
             if not found:
                 empty.append(path)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
 from onnxlint_cmsis.commands.discover import STDIN
-from onnxlint_cmsis.commands.options import PROGRAM
 from onnxlint_cmsis.config.keys import ROUTE_TARGET
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +56,6 @@ def _answer_lines(lines: Iterable[bytes], target: Target, answer: Answer) -> int
             result = answer(_record(line), target)
         except Exception as error:
             says = str(error) if isinstance(error, ValueError) else f"internal error: {type(error).__name__}: {error}"
-            print(f"{PROGRAM}: error: line {number}: {printable(says)}", file=sys.stderr)
             result, code = {"line": number, "error": says}, 2
         sys.stdout.write(json.dumps(result) + "\n")
     return code

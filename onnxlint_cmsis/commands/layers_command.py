@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.layers import LayersReport, Total
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
@@ -103,7 +103,7 @@ def cell(name: str, value: object) -> str:
 
 def _report(path: str, settings: Settings) -> LayersReport:
     from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers import layers_report
+    from onnxlint_cmsis.layers_report import layers_report
 
     data = sys.stdin.buffer.read() if path == STDIN else None
     try:

@@ -11,7 +11,8 @@ from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.layer_rows import Row
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
 HEAD = (
     "", "layer", "op", "kernel", "input", "output", "MACs", "instructions", "share", "scratch", "constants", "fused",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN, discover
+from onnxlint_cmsis.commands.gitignore import ignored_by_git
 from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.lint_options import STDIN_NAME, make_parser
 from onnxlint_cmsis.commands.options import PROGRAM, configuration
@@ -29,10 +30,12 @@ def run(argv: list[str]) -> int:
     """Lint as the arguments say; the exit code."""
     args = make_parser().parse_args(argv)
     settings = configuration(args)
+    paths = args.paths or ["."]
     found = discover(
-        args.paths,
+        paths,
         lambda path: matches_any(settings.settings_for(path).exclude, path),
         force_exclude=args.force_exclude,
+        ignored=lambda folder, files: ignored_by_git(folder, files) if _respects(settings, folder) else frozenset(),
     )
     for folder in found.empty:
         print(f"{PROGRAM}: warning: no .onnx or .tflite file in {folder}", file=sys.stderr)
@@ -47,15 +50,18 @@ def run(argv: list[str]) -> int:
         from onnxlint_cmsis.commands.show_settings import settings_lines
 
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
-    if not args.paths:
-        raise UsageError("no paths; name .onnx or .tflite files, folders to search, or - for standard input")
     _check_baselines(jobs)
     return _report(args, _lint(args, jobs), leading)
 
 
+def _respects(settings: Configuration, folder: str) -> bool:
+    """Whether a search of a folder leaves out what git ignores."""
+    return settings.settings_for(folder).respect_gitignore
+
+
 def _mode(args: argparse.Namespace) -> str:
     """What to do with each file besides linting; see Job.fix."""
-    mode = "diff" if args.diff else "fix-only" if args.fix_only else "fix" if args.fix else ""
+    mode = "diff" if args.diff else "fix-only" if args.fix_only else "fix" if args.fix and not args.no_fix else ""
     if mode and STDIN in args.paths:
         raise UsageError("standard input cannot be fixed: name the file")
     if mode and args.write_baseline:
@@ -99,9 +105,12 @@ def _check_baselines(jobs: list[Job]) -> None:
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     """Lint, and tell standard error what went wrong inside."""
-    linted = []
+    from onnxlint_cmsis.commands.progress import FilesDone
+
+    linted, progress = [], FilesDone(len(jobs))
     for each in lint_all(jobs, args.jobs):
         linted.append(each)
+        progress.step(each.job.path)
         if args.verbose:
             print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
         if each.file.error:
@@ -110,6 +119,7 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
                 print(each.trace, file=sys.stderr)
         elif not each.file.readable and not each.file.findings:
             _complain(f"{each.job.path}: it could not be read, and the rule that says why does not run")
+    progress.close()
     return linted
 
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys
 
-DESCRIPTION = "Tell what CMSIS-NN will do with ONNX models on a Cortex-M: kernels, errors, wrong results, missed speed."
+DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
 With --fix the findings are those that remain; with --diff 1 means that a file would change.
 Commands:
@@ -23,7 +23,7 @@ def make_parser() -> CommandParser:
     parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    text = "model files, folders to search for .onnx and .tflite files, - for standard input"
+    text = "model files, folders to search for .onnx and .tflite files, - for standard input. Default: this folder."
     add("paths", nargs="*", metavar="PATHS", help=text)
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
     add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
@@ -31,6 +31,7 @@ def make_parser() -> CommandParser:
     add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint and fix several files with. Default: 1.")
     add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
     add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
+    add("--no-fix", action="store_true", help="fix nothing, whatever --fix in front of it says")
     add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
     add("--fix-only", action="store_true", help="fix, and report no findings; exit with 0 unless something failed")
     add("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where a file was fixed")

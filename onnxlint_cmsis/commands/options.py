@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.keys import EVERY_TARGET
 from onnxlint_cmsis.config.kinds import KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.resolve import COMMAND_LINE, Configuration
 from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
@@ -32,6 +32,16 @@ class CommandParser(argparse.ArgumentParser):
         """Whether a separate word follows an option; None where this parser has no such option."""
         action = self._option_string_actions.get(option)
         return None if action is None else action.nargs != 0
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, with the option that a misspelt one may stand for."""
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            word = left[0].partition("=")[0]
+            close = did_you_mean(word, self._option_string_actions) if word.startswith("--") else ""
+            hint = close if "did you mean" in close else f"; see {self.prog} --help"
+            raise UsageError(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return found
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing the usage."""

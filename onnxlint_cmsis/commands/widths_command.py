@@ -73,11 +73,11 @@ def _reach(text: str) -> float:
 
 def _model(path: str, settings: Settings) -> ModelAnalysis:
     """The model of a file. Raises UsageError."""
-    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.graph.model_error import ModelError
+    from onnxlint_cmsis.open_model import open_model
 
     try:
-        return ModelAnalysis(path, settings.analysis)
+        return open_model(path, settings.analysis)
     except ModelError as error:
         raise UsageError(f"{path}: {error.message}") from None
 
@@ -88,7 +88,7 @@ def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.planning.staircase import staircases
 
-    prices = Prices(settings.targets, predicted, model.route)
+    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     return list(staircases(planning_input(model, prices), prices, reach))
 
 

@@ -12,9 +12,10 @@ from onnxlint_cmsis.results.grouped_findings import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.findings import Finding
+    from onnxlint_cmsis.layer_rows import Row
+    from onnxlint_cmsis.layers_report import LayersReport, Total
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 METRICS = ("findings", "instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
 """Figures that are compared: flash is the bytes of constants, arena those of activations."""
@@ -124,7 +125,8 @@ def _numbers(total: Total | None) -> tuple[int | None, ...]:
     """The figures of a target in the order of METRICS."""
     if total is None:
         return (None,) * (len(METRICS) - 1)
-    return total.instructions, total.macs, total.constants, total.arena, total.scratch, total.unknown_layers
+    arena = total.arena if total.arena_used is None else total.arena_used
+    return total.instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
 def _layers(before: Sequence[Row], after: Sequence[Row]) -> Iterator[LayerDifference]:

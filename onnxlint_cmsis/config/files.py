@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.errors import UsageError, did_you_mean
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 OWN_FILE = "onnxlint-cmsis.toml"
@@ -91,7 +91,7 @@ def refuse_unknown(layer: SettingsLayer) -> None:
     allowed = [key.name for key in KEYS]
     for name in layer.values:
         if name not in allowed:
-            raise ConfigError(f"{layer.origin}: unknown key {name!r}; allowed are {', '.join(allowed)}")
+            raise ConfigError(f"{layer.origin}: unknown key {name!r}{did_you_mean(name, allowed)}")
 
 
 def absolute(path: str) -> Path:

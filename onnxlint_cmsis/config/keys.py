@@ -14,7 +14,7 @@ LEVELS = ("note", "warning", "error")
 POLICIES = ("faster", "route", "align")
 BY_FORMAT = "by-format"
 """Word for the lowest level that the output format shows."""
-FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab")
+FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab", "rdjson")
 READ_BY_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless the user asks for them; the others hold every finding."""
 EVERY_TARGET = "*"

@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 _OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
 
 KINDS: dict[str, Kind] = {
-    "release": Kind("a text", checks.release, schemas.TEXT),
+    "release": Kind("a text", checks.release, schemas.RELEASE),
     "runtime": Kind(
         "a runtime, with @ and a commit or date where it is not the newest",
         checks.runtime,
@@ -62,6 +62,7 @@ KINDS: dict[str, Kind] = {
     "choice": Kind("one of the allowed values", checks.choice, schemas.TEXT),
     "least-level": Kind("a level", checks.choice, schemas.TEXT, make=values.least_level),
     "level": Kind("a level", checks.choice, schemas.TEXT, make=values.level),
+    "targets": Kind("a list of texts", checks.nonempty_texts, schemas.TARGETS, Written.LIST),
     "texts": Kind("a list of texts", checks.nonempty_texts, {**schemas.TEXTS, "minItems": 1}, Written.LIST),
     "globs": Kind("a list of patterns", checks.texts, schemas.TEXTS, Written.REPEATED, values.globs),
     "codes": Kind("a list of rule codes, prefixes or names", checks.codes, schemas.TEXTS, Written.LIST),

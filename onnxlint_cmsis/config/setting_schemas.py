@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED
 from onnxlint_cmsis.config.byte_sizes import UNITS
 from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
 from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS
@@ -22,6 +23,11 @@ MAX_MULTIPLE = 64
 
 TEXT: dict[str, object] = {"type": "string"}
 RUNTIME: dict[str, object] = {**TEXT, "pattern": f"^(auto|({'|'.join(NAMES)})(@.+)?)$"}
+RELEASE: dict[str, object] = {**TEXT, "enum": [*REVIEWED]}
+TARGET: dict[str, object] = {
+    "anyOf": [{"enum": [*CPUS]}, {**TEXT, "pattern": r"^(cortex-?)?m\d+(\+|p|plus)?(\+nodsp|\+nomve)*$"}]
+}
+TARGETS: dict[str, object] = {"type": "array", "minItems": 1, "items": TARGET}
 TEXTS: dict[str, object] = {"type": "array", "items": TEXT}
 SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
 SHAPE: dict[str, object] = {"type": "array", "minItems": 1, "items": SIZE}

@@ -27,7 +27,7 @@ from onnxlint_cmsis.types import Level, MemoryRoom, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class Suppression(NamedTuple):
@@ -58,7 +58,7 @@ class Settings:
     """
 
     targets: tuple[Target, ...] = setting(
-        "texts",
+        "targets",
         [*DEFAULT_TARGETS],
         "CPUs the model will run on, with +nodsp or +nomve where the build switches these off.",
         option="--target",
@@ -207,6 +207,12 @@ class Settings:
         "Patterns of files and folders to leave out when folders are searched.",
         option="--exclude",
         metavar="GLOB",
+    )
+    respect_gitignore: bool = setting(
+        "flag",
+        True,
+        "Leave out files that git ignores when folders are searched.",
+        option="--no-respect-gitignore",
     )
     suppress: tuple[Suppression, ...] = setting(
         "suppressions", [], "Findings that are known and accepted: rule, and where."

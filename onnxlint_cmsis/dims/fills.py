@@ -7,9 +7,9 @@ from enum import Enum
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
 from onnxlint_cmsis.graph.model import Node, StoredQuantization
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.facets import Elements, NotFollowed
+from onnxlint_cmsis.operators.new_lane import NewElement
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.roles import Form
 
 
 class NotFilledError(Exception):
@@ -38,27 +38,27 @@ class Fill(NamedTuple):
 
 
 def fill(constants: Constants, node: Node, position: int) -> Fill:
-    """Fill value that a reading node needs. Raises NotFilledError where its readers disagree."""
+    """Fill value that a reading node needs. Raises NotFilledError where there is none, or its readers disagree."""
     operator = operator_of(node)
+    element = operator.new_element(position, len(node.inputs))
+    if isinstance(element, NotFollowed):
+        raise NotFilledError(f"new elements of {node.label} are not followed: {element.because}")
     stored = constants.graph.quantization.get(node.inputs[position])
     if stored is not None:
-        return _of_stored(node, position, stored)
-    quantized = operator.roles.quantized_of(len(node.inputs))
-    if any(position in (each.scale, each.zero_point) for each in quantized):
+        return _of_stored(node, position, stored, element)
+    if element is NewElement.SERVING:
         return Fill(FillKind.FIRST)
-    zero_point = next((each.zero_point for each in quantized if each.value == position), None)
+    zero_point = operator.roles.zero_point_of(position, len(node.inputs))
     if zero_point is not None:
         return _zero_point(constants, node, position, zero_point)
-    if position in operator.roles.ones:
-        return Fill(FillKind.NUMBER, 1)
-    if operator.hands_on and node.outputs[0] in constants.derived:
+    if element is NewElement.AS_READ and node.outputs[0] in constants.derived:
         return _handed_on(constants, node)
-    return Fill(FillKind.NUMBER, 0)
+    return Fill(FillKind.NUMBER, int(element is NewElement.ONE))
 
 
-def _of_stored(node: Node, position: int, stored: StoredQuantization) -> Fill:
+def _of_stored(node: Node, position: int, stored: StoredQuantization, element: NewElement) -> Fill:
     """Real 0 in a tensor that keeps its own zero-points."""
-    if position in operator_of(node).roles.ones:
+    if element is NewElement.ONE:
         raise NotFilledError(f"input {position} of {node.label} would need a quantized 1")
     if len(set(stored.zero_points)) > 1:
         raise NotFilledError(f"the zero-points of '{node.inputs[position]}' differ by channel")
@@ -104,20 +104,9 @@ def _zero_point(constants: Constants, node: Node, position: int, holder: int) ->
         return Fill(FillKind.NUMBER, int(values[0]))
     if constant is None or len(constant.shape) > 1 or not constants.stored(key):
         raise NotFilledError(f"the zero-points of {node.label} differ by block")
-    return Fill(FillKind.ZERO_POINTS, 0, (node.index, holder), _channel_axis(constants, node, position))
-
-
-def _channel_axis(constants: Constants, node: Node, position: int) -> int:
-    """Axis of quantized values that a vector of zero-points belongs to."""
     rank = len(constants.graph.shape(node.inputs[position]) or ())
-    form = operator_of(node).roles.form
-    if form is None:
-        return node.int("axis", 1) % rank if rank > 1 else 0
-    if form in (Form.CONVOLUTION, Form.TRANSPOSED):
-        return 0
-    if form is Form.GEMM:
-        return 0 if node.int("transB") else 1
-    return rank - 1 if position else rank - 2
+    axis = operator_of(node).roles.channel_axis(node, position, rank)
+    return Fill(FillKind.ZERO_POINTS, 0, (node.index, holder), axis)
 
 
 def _check_zero(constants: Constants, key: str, label: str) -> None:

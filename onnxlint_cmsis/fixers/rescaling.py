@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, asked, clean, name_of_site
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, of_integers
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
+from onnxlint_cmsis.lower.quantization import of_input, of_integers
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -21,7 +22,7 @@ from onnxlint_cmsis.proof.proven_model import RuntimeRefusalError
 from onnxlint_cmsis.proof.prover import INPUTS, Prover
 from onnxlint_cmsis.proof.steps import Affine, Watched
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.snapshot import Reasons
@@ -67,10 +68,10 @@ class _Tried(NamedTuple):
 def rescaled(start: Snapshot) -> Rescaled:
     """The model with all inexact repairs that keep the promise. Raises UnreadableError, NotAppliedError."""
     done = Rescaled(start, (), (), {})
-    if not (start.request.options.unsafe and start.analysis.repairable):
+    if not start.request.options.unsafe:
         return done
     prover = Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
-    for row in (row for row in REPAIRS if not row.exact):
+    for row in (row for row in repairs_for(start.path) if not row.exact):
         sites = []
         for site in asked(row, done.state):
             why = row.refusal(done.state.graph, site.record)

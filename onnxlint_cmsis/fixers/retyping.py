@@ -14,7 +14,7 @@ from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, rewritten_by
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.prover import Prover
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.snapshot import Reasons
@@ -36,12 +36,10 @@ class Retyped(NamedTuple):
 
 def retyped(start: Snapshot) -> Retyped:
     """The model with such repairs, where they are proven. Raises UnreadableError, NotAppliedError."""
-    if not start.analysis.repairable:
-        return Retyped(start, (), {}, None)
     state = start
     layers: tuple[RewrittenLayer, ...] = ()
     left: Reasons = {}
-    for row in (row for row in REPAIRS if row.as_written):
+    for row in (row for row in repairs_for(start.path) if row.as_written):
         new = rewritten_by(row, state, start.request.options.budget)
         state, layers, left = new.state, (*layers, *new.layers), left | new.left
     if not layers:

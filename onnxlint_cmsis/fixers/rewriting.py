@@ -10,15 +10,16 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.repairs.apply_repairs import repaired
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
-    from onnxlint_cmsis.types import Finding, KernelCall
+    from onnxlint_cmsis.types import KernelCall
 
 REWRITTEN = "rewritten"
 """First part of the name that a repair of a layer has among classes."""
@@ -69,11 +70,9 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
 
     `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
     """
-    if not state.analysis.repairable:
-        return Rewritten(state, (), {})
     done: list[RewrittenLayer] = []
     left: Reasons = {}
-    first, rows = state, [row for row in REPAIRS if _here(row) and (row.free or not free)]
+    first, rows = state, [row for row in repairs_for(state.path) if _here(row) and (row.free or not free)]
     for _ in range(MAX_ROUNDS):
         before = len(done)
         for row in rows:

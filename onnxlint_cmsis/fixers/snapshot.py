@@ -50,7 +50,9 @@ class Snapshot:
         """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
         self.analysis = analysis or open_model(path, request.analysis, data)
-        self.prices = prices or Prices(request.analysis.targets, predicted, self.analysis.route)
+        self.prices = prices or Prices(
+            request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
+        )
         self.left_alone: Mapping[ClassName, str] = {}
         """Classes that stay as they are, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
     from onnxlint_cmsis.html_report.page_records import TargetSection
     from onnxlint_cmsis.html_report.report_input import ReportInput
-    from onnxlint_cmsis.layers import Row
+    from onnxlint_cmsis.layer_rows import Row
 
 
 def compared_page(

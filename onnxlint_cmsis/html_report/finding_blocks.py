@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import targets_text
 from onnxlint_cmsis.html_report.page_records import Fact, FindingBlock
 from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.full import what_to_do
 from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 PROPERTIES = ("option", "runtime", "sizes", "why", "known")
 """Properties that are sentences for people."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from onnxlint_cmsis.html_report.report_input import ReportInput
-    from onnxlint_cmsis.layers import Row
+    from onnxlint_cmsis.layer_rows import Row
     from onnxlint_cmsis.results.file_summary import TargetSummary
     from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 

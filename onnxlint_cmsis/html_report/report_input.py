@@ -38,7 +38,7 @@ def report_input(text: str, configuration: Configuration) -> ReportInput:
     from onnxlint_cmsis.comparison.operand import operand
     from onnxlint_cmsis.engine import lint_file
     from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers import layers_report
+    from onnxlint_cmsis.layers_report import layers_report
     from onnxlint_cmsis.open_model import open_model
 
     given = operand(text)

@@ -6,10 +6,11 @@ The s16 functions read no offset of int16 activations (arm_convolve_s16.c, arm_f
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.operands import activations_of, operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, wrong_scale
+from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.facets import Elements
@@ -17,6 +18,8 @@ from onnxlint_cmsis.operators.registry import operator_of
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
+STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool")
+"""Operators whose s16 functions work on stored integers, whatever their zero-point (arm_max_pool_s16.c)."""
 _INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
 Numbers = tuple[AffineQuantization | None, ...]
@@ -52,7 +55,8 @@ def check_activations(graph: Graph, node: Node, numbers: Numbers, result: Affine
         ),
         (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
     )  # fmt: skip
-    return next((refused(cause, text) for met, cause, text in facts if met), None) or _types(known)
+    found = next((refused(cause, text) for met, cause, text in facts if met), None) or _types(known)
+    return found or (None if node.is_op(*STORED_VALUES) else _offsets(known))
 
 
 def _types(known: list[AffineQuantization]) -> Decision | None:
@@ -61,6 +65,10 @@ def _types(known: list[AffineQuantization]) -> Decision | None:
         return refused(Cause.ACTIVATION_TYPE, text)
     if len({each.bits for each in known}) > 1:
         return refused(Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type")
+    return None
+
+
+def _offsets(known: list[AffineQuantization]) -> Decision | None:
     if any(each.bits == 16 and any(each.zero_points or ()) for each in known):
         return refused(Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0")
     return None

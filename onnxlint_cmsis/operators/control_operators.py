@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_constant_of_shape
+from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import control_ties as ties
@@ -16,11 +17,12 @@ DRAWN = NotFollowed("its numbers are drawn anew in every run")
 
 def _source(name: str, axes: TieRule | NotFollowed, elements: Elements, roles: Roles = NO_DATA) -> Operator:
     """Record of an operator that computes nothing from the elements of its inputs itself."""
-    return Operator(name, axes, elements, Risk.NONE, Layout.EITHER, roles=roles)
+    new_lane = NO_NEW_LANES if isinstance(axes, NotFollowed) else ZEROS
+    return Operator(name, axes, elements, Risk.NONE, Layout.EITHER, roles=roles, new_lane=new_lane)
 
 
 def _recurrent(name: str) -> Operator:
-    return Operator(name, ties.recurrent, Elements.COMPUTED, Risk.NONE, Layout.ORDERED)
+    return Operator(name, ties.recurrent, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, new_lane=ZEROS)
 
 
 CONSTANT = _source("Constant", ties.constant, Elements.STORED)

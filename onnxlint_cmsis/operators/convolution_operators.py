@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule, alias
 from onnxlint_cmsis.operators.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators.ties import convolution_ties as ties
@@ -12,7 +13,7 @@ from onnxlint_cmsis.operators.values.layer_sums import layer_values
 
 
 def _convolution(name: str, axes: TieRule, roles: Roles) -> Operator:
-    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles)
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
     return replace(made, values=layer_values, demand=BY_WEIGHTS)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from onnxlint_cmsis.algebra.interval import finite
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_cast, fold_identity
+from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS, NewLane
 from onnxlint_cmsis.operators.record import OPAQUE, Operator
-from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
 from onnxlint_cmsis.operators.values import curves as of
@@ -44,25 +44,33 @@ def curve(name: str, shape: Curve, risk: Risk = Risk.NONE, *, zero: bool = False
 
 def _at_its_place(name: str, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
     """Record of another operator that looks at one element at a time."""
-    made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, zero=(0,) if zero else ())
+    zeros = (0,) if zero else ()
+    made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS, zero=zeros)
     return replace(made, values=OPAQUE, demand=elementwise_demand)
 
 
-ONE = Roles(ones=(0,))
+ONE = NewLane(ones=(0,))
 """A new constant element is 1, since the function is not finite at 0."""
 
 IDENTITY = replace(
     _at_its_place("Identity", zero=True),
     elements=Elements.SAME,
+    new_lane=AS_READ,
     sizes=same_sizes,
     values=same_values,
     fold=fold_identity,
 )
-DROPOUT = replace(_at_its_place("Dropout", zero=True), elements=Elements.SAME, values=loose_values)
-CAST_LIKE = replace(_at_its_place("CastLike", Risk.SHORT_TYPE, zero=True), elements=Elements.CAST, values=cast_values)
+DROPOUT = replace(_at_its_place("Dropout", zero=True), elements=Elements.SAME, new_lane=AS_READ, values=loose_values)
+CAST_LIKE = replace(
+    _at_its_place("CastLike", Risk.SHORT_TYPE, zero=True),
+    elements=Elements.CAST,
+    new_lane=AS_READ,
+    values=cast_values,
+)
 CAST = replace(
     _at_its_place("Cast", Risk.SHORT_TYPE, zero=True),
     elements=Elements.CAST,
+    new_lane=AS_READ,
     sizes=same_sizes,
     values=cast_values,
     fold=fold_cast,
@@ -77,7 +85,7 @@ CURVES = (
     *(IDENTITY, DROPOUT, CAST, CAST_LIKE, LEAKY_RELU, RELU, SIGMOID, GELU, CLIP),
     curve("Abs", Curve(plain(np.abs), (0.0,), 0), zero=True),
     curve("Acos", Curve(plain(np.arccos), domain=(-1.0, 1.0)), Risk.ALWAYS),
-    replace(curve("Acosh", Curve(plain(np.arccosh), domain=(1.0, math.inf)), Risk.ALWAYS), roles=ONE),
+    replace(curve("Acosh", Curve(plain(np.arccosh), domain=(1.0, math.inf)), Risk.ALWAYS), new_lane=ONE),
     curve("Asin", Curve(plain(np.arcsin), domain=(-1.0, 1.0)), Risk.ALWAYS, zero=True),
     curve("Asinh", Curve(plain(np.arcsinh)), zero=True),
     curve("Atan", Curve(plain(np.arctan)), zero=True),
@@ -95,11 +103,11 @@ CURVES = (
     curve("HardSwish", Curve(hard_swish, (-3.0, -1.5)), zero=True),
     curve("IsInf", truth(lambda x: x * 0)),
     curve("IsNaN", truth(lambda x: x * 0)),
-    replace(curve("Log", of.LOG, Risk.ALWAYS), roles=ONE),
+    replace(curve("Log", of.LOG, Risk.ALWAYS), new_lane=ONE),
     curve("Mish", Curve(mish, ends=gated), zero=True),
     curve("Neg", Curve(plain(np.negative), rounds=0), zero=True),
     curve("Not", truth(lambda x: 1 - x)),
-    replace(curve("Reciprocal", Curve(plain(lambda x: 1 / x), poles=(0.0,)), Risk.ALWAYS), roles=ONE),
+    replace(curve("Reciprocal", Curve(plain(lambda x: 1 / x), poles=(0.0,)), Risk.ALWAYS), new_lane=ONE),
     curve("Round", Curve(plain(np.rint), rounds=0, jumps=True), zero=True),
     curve("Selu", Curve(selu, (0.0,)), zero=True),
     curve("Shrink", Curve(shrink, ends=shrunk)),

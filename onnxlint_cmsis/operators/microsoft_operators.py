@@ -10,6 +10,7 @@ from dataclasses import replace
 from onnxlint_cmsis.operators.convolution_operators import CONV, QLINEAR_CONV
 from onnxlint_cmsis.operators.curve_operators import GELU, LEAKY_RELU, SIGMOID
 from onnxlint_cmsis.operators.facets import NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.pairwise_operators import ADD, MUL, WHERE
 from onnxlint_cmsis.operators.pooling_operators import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.product_operators import GEMM, MATMUL
@@ -86,6 +87,7 @@ MICROSOFT_OPERATORS = (
         _fused("QLinearConcat", CONCAT),
         axes=ties.qlinear_concat,
         roles=PARTS,
+        new_lane=ZEROS,
         sizes=COMPUTES,
         values=quantized_concat,
     ),

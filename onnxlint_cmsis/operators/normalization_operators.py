@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS, NewLane
 from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule
-from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
 from onnxlint_cmsis.operators.ties.convolution_ties import channel_numbers
 from onnxlint_cmsis.operators.values.demands import elementwise_demand
@@ -16,12 +16,12 @@ from onnxlint_cmsis.operators.values.normalizations import (
 )
 from onnxlint_cmsis.operators.values.value_view import ValueRule
 
-SCALE_AND_VARIANCE = Roles(ones=(1, 4))
-"""New channels of constants have scale 1 and variance 1."""
+SCALE_AND_VARIANCE = NewLane(ones=(1, 4))
+"""New channels have scale 1 and variance 1, bias 0 and mean 0."""
 
 
 def _normalization(name: str, axes: TieRule, risk: Risk, values: ValueRule | NotFollowed = OPAQUE) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, values=values)
+    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS, values=values)
 
 
 BATCH_NORMALIZATION = Operator(
@@ -30,7 +30,7 @@ BATCH_NORMALIZATION = Operator(
     Elements.COMPUTED,
     Risk.NONE,
     Layout.IMAGE,
-    roles=SCALE_AND_VARIANCE,
+    new_lane=SCALE_AND_VARIANCE,
     values=batch_normalization,
     demand=elementwise_demand,
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
 from onnxlint_cmsis.operators.record import Operator, alias
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
 
 DOMAIN = "PACTOps"
 
-REQUANT_SHIFT = Operator("RequantShift", broadcast, Elements.REQUANTIZED, Risk.NONE, Layout.EITHER)
+REQUANT_SHIFT = Operator("RequantShift", broadcast, Elements.REQUANTIZED, Risk.NONE, Layout.EITHER, new_lane=ZEROS)
 """RequantShift(x, mul, add) is `clip(floor((x * mul + add) / div))` element by element, broadcast as torch does.
 
 Source: quantlib (pulp-platform), `RequantShift.forward` and `symbolic` of the PACT operators.
@@ -19,7 +20,7 @@ NO_DEFINITION = NotFollowed("no published definition says which channels it mixe
 
 def _declined(name: str) -> Operator:
     """An operator of which the models that use it state the shapes, and nothing else is known."""
-    return Operator(name, NO_DEFINITION, Elements.COMPUTED, Risk.ALWAYS, Layout.EITHER)
+    return Operator(name, NO_DEFINITION, Elements.COMPUTED, Risk.ALWAYS, Layout.EITHER, new_lane=NO_NEW_LANES)
 
 
 SHAPE_KEEPING = tuple(map(_declined, ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_add, fold_div, fold_mul, fold_sub
+from onnxlint_cmsis.operators.new_lane import ZEROS, NewLane
 from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties.elementwise_ties import broadcast
@@ -19,7 +20,7 @@ from onnxlint_cmsis.operators.values.value_view import ValueRule
 TWO = Roles(data=(0, 1))
 MANY = Roles(data=(0, 1), step=1)
 """Any number of operands."""
-TWO_AND_ONE = Roles(data=(0, 1), ones=(1,))
+SECOND_ONE = NewLane(ones=(1,))
 """New elements of a constant second operand are 1."""
 
 
@@ -42,6 +43,7 @@ def pairwise(
         Elements.COMPUTED,
         risk,
         Layout.EITHER,
+        new_lane=ZEROS,
         roles=roles,
         zero=zero,
         sizes=sizes,
@@ -52,7 +54,7 @@ def pairwise(
 
 ADD = replace(pairwise("Add", risk=Risk.LARGE_OPERAND), fold=fold_add)
 MUL = replace(pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes), fold=fold_mul)
-DIV = replace(pairwise("Div", TWO_AND_ONE, risk=Risk.DIVISOR), fold=fold_div)
+DIV = replace(pairwise("Div", risk=Risk.DIVISOR), new_lane=SECOND_ONE, fold=fold_div)
 MAX = pairwise("Max", MANY, risk=Risk.LARGE_OPERAND)
 MIN = pairwise("Min", MANY, risk=Risk.LARGE_OPERAND)
 SUB = replace(pairwise("Sub", risk=Risk.LARGE_OPERAND), fold=fold_sub)
@@ -71,10 +73,10 @@ PAIRWISE = (
     replace(pairwise("Less"), elements=Elements.COMPARED),
     replace(pairwise("LessOrEqual"), elements=Elements.COMPARED),
     pairwise("Mean", MANY, risk=Risk.LARGE_OPERAND),
-    pairwise("Mod", TWO_AND_ONE, risk=Risk.ALWAYS),
+    replace(pairwise("Mod", risk=Risk.ALWAYS), new_lane=SECOND_ONE),
     pairwise("Or"),
     pairwise("PRelu", risk=Risk.EXTREME_FACTOR, zero=(0,)),
-    pairwise("Pow", TWO_AND_ONE, risk=Risk.ALWAYS),
+    replace(pairwise("Pow", risk=Risk.ALWAYS), new_lane=SECOND_ONE),
     pairwise("Sum", MANY, risk=Risk.LARGE_OPERAND),
     pairwise("Xor"),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.ties.mixing_ties import pool
 from onnxlint_cmsis.operators.values.demands import plane_demand
@@ -10,7 +13,8 @@ from onnxlint_cmsis.operators.values.planes import Summary, largest, mean, norm,
 
 
 def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED) -> Operator:
-    return Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, values=pooled(summary), demand=plane_demand)
+    made = Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
+    return replace(made, values=pooled(summary), demand=plane_demand)
 
 
 AVERAGE_POOL = _pooling("AveragePool", mean)

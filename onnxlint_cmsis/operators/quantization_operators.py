@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.roles import Quantized, Roles
 from onnxlint_cmsis.operators.ties.quantization_ties import dynamic_quantize, quantize
@@ -15,6 +16,7 @@ QUANTIZE_LINEAR = Operator(
     Elements.QUANTIZED,
     Risk.NONE,
     Layout.EITHER,
+    new_lane=ZEROS,
     roles=Roles(quantized=(Quantized(-1, 1, 2),)),
     zero=(0,),
     values=quantize_values,
@@ -26,13 +28,14 @@ DEQUANTIZE_LINEAR = Operator(
     Elements.DEQUANTIZED,
     Risk.NONE,
     Layout.EITHER,
+    new_lane=ZEROS,
     roles=Roles(quantized=(Quantized(0, 1, 2),)),
     zero=(0,),
     values=dequantize_values,
     demand=elementwise_demand,
 )
 DYNAMIC_QUANTIZE_LINEAR = Operator(
-    "DynamicQuantizeLinear", dynamic_quantize, Elements.MEASURED, Risk.NONE, Layout.EITHER, zero=(0,)
+    "DynamicQuantizeLinear", dynamic_quantize, Elements.MEASURED, Risk.NONE, Layout.EITHER, new_lane=ZEROS, zero=(0,)
 )
 
 QUANTIZATION = (QUANTIZE_LINEAR, DEQUANTIZE_LINEAR, DYNAMIC_QUANTIZE_LINEAR)

@@ -9,6 +9,7 @@ from onnxlint_cmsis.algebra.context import Context, Element
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.integer_folds import FoldRule
+from onnxlint_cmsis.operators.new_lane import NewElement, NewLane
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.values.movements import Movement
 from onnxlint_cmsis.operators.values.value_view import DemandRule, ValueRule
@@ -42,6 +43,8 @@ class Operator:
     """When it may make NaN or infinity of finite numbers."""
     layout: Layout
     """How the axes of its tensors lie at run time."""
+    new_lane: NewLane | NotFollowed = field(kw_only=True)
+    """What a new lane of its constants holds."""
     domain: str = ""
     """Operator set domain, empty for the default one."""
     roles: Roles = field(default_factory=Roles)
@@ -81,11 +84,6 @@ class Operator:
         return self.elements in MOVING | {Elements.JOINED}
 
     @property
-    def hands_on(self) -> bool:
-        """Whether a constant in front of the operator means what it means behind it."""
-        return self.moves or self.elements in (Elements.PADDED, Elements.CAST)
-
-    @property
     def keeps_scale(self) -> bool:
         """Whether the result holds nothing but elements of the first input and zeros."""
         return self.elements in MOVING | {Elements.SELECTED}
@@ -104,6 +102,14 @@ class Operator:
     def dequantizes(self) -> bool:
         """DequantizeLinear of any domain."""
         return self.elements is Elements.DEQUANTIZED
+
+    def new_element(self, position: int, inputs: int) -> NewElement | NotFollowed:
+        """What a new element of an input is, in a node with this many inputs."""
+        if isinstance(self.new_lane, NotFollowed):
+            return self.new_lane
+        if self.roles.holds_parameters(position, inputs):
+            return NewElement.SERVING
+        return NewElement.ONE if position in self.new_lane.ones else self.new_lane.element
 
     @property
     def root(self) -> Operator:

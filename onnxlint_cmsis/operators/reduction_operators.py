@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule
 from onnxlint_cmsis.operators.ties import mixing_ties as ties
 from onnxlint_cmsis.operators.values.demands import reduction_demand
@@ -31,7 +32,8 @@ def _mixing(
     risk: Risk = Risk.NONE,
     bounds: tuple[float, float] | None = None,
 ) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, bounds=bounds, values=values)
+    made = Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS)
+    return replace(made, bounds=bounds, values=values)
 
 
 def _reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:

@@ -47,7 +47,8 @@ OPERATORS: Mapping[tuple[str, str], Operator] = MappingProxyType(
 )
 """Records by domain and operator."""
 
-UNKNOWN = Operator("", NotFollowed("the operator is not known"), Elements.COMPUTED, Risk.NONE, Layout.EITHER)
+NOT_KNOWN = NotFollowed("the operator is not known")
+UNKNOWN = Operator("", NOT_KNOWN, Elements.COMPUTED, Risk.NONE, Layout.EITHER, new_lane=NOT_KNOWN)
 """Record of every operator that the registry does not have."""
 
 

@@ -75,8 +75,6 @@ class Roles(NamedTuple):
     """Quantized values with their scales and zero-points, the result last."""
     sizes: tuple[int, ...] = ()
     """Inputs that hold sizes whose meaning the tie function tells itself."""
-    ones: tuple[int, ...] = ()
-    """Inputs where a new element has to be 1, since 0 would make NaN or infinity, or no lane of a normalization."""
 
     def data_of(self, node: Node) -> Iterator[int]:
         """Data inputs that a node has."""
@@ -92,6 +90,24 @@ class Roles(NamedTuple):
         first = next(triple for triple in self.quantized if triple.value == self.data[-1])
         further = range(self.step, inputs - first.value, self.step)
         return (*self.quantized, *(Quantized(*(place + offset for place in first)) for offset in further))
+
+    def holds_parameters(self, position: int, inputs: int) -> bool:
+        """Whether an input of a node with this many inputs holds scales or zero-points."""
+        return any(position in (each.scale, each.zero_point) for each in self.quantized_of(inputs))
+
+    def zero_point_of(self, position: int, inputs: int) -> int | None:
+        """Input with the zero-point of an input's quantized values; None where it holds none."""
+        return next((each.zero_point for each in self.quantized_of(inputs) if each.value == position), None)
+
+    def channel_axis(self, node: Node, position: int, rank: int) -> int:
+        """Axis of an input's quantized values along which a vector of their scales or zero-points lies."""
+        if self.form is None:
+            return node.int("axis", 1) % rank if rank > 1 else 0
+        if self.form in (Form.CONVOLUTION, Form.TRANSPOSED):
+            return 0
+        if self.form is Form.GEMM:
+            return 0 if node.int("transB") else 1
+        return rank - 1 if position else rank - 2
 
     @property
     def second(self) -> int:

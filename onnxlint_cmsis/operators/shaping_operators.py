@@ -7,6 +7,7 @@ from typing import Any
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_reshape, fold_squeeze, fold_transpose, fold_unsqueeze
+from onnxlint_cmsis.operators.new_lane import AS_READ
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import shaping_ties as ties
@@ -15,7 +16,7 @@ from onnxlint_cmsis.operators.values.movements import regroup, transpose
 
 
 def _renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets: Any) -> Operator:
-    made = Operator(name, axes, Elements.RENAMED, Risk.NONE, layout, zero=(0,), movement=regroup)
+    made = Operator(name, axes, Elements.RENAMED, Risk.NONE, layout, new_lane=AS_READ, zero=(0,), movement=regroup)
     return replace(made, **facets)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.integer_folds import fold_concat, fold_gather, fold_slice
+from onnxlint_cmsis.operators.new_lane import AS_READ
 from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import size_ties
@@ -20,6 +21,7 @@ CONCAT = Operator(
     Elements.JOINED,
     Risk.NONE,
     Layout.EITHER,
+    new_lane=AS_READ,
     roles=Roles(step=1),
     sizes=size_ties.joined_sizes,
     values=concat_values,
@@ -27,12 +29,21 @@ CONCAT = Operator(
     fold=fold_concat,
 )
 PAD = Operator(
-    "Pad", ties.pad, Elements.PADDED, Risk.NONE, Layout.EITHER, zero=(0,), values=pad_values, demand=pad_demand
+    "Pad",
+    ties.pad,
+    Elements.PADDED,
+    Risk.NONE,
+    Layout.EITHER,
+    new_lane=AS_READ,
+    zero=(0,),
+    values=pad_values,
+    demand=pad_demand,
 )
 
 
 def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFollowed = COMPUTES) -> Operator:
-    return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, zero=(0,), sizes=sizes, movement=movement)
+    made = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
+    return replace(made, zero=(0,), sizes=sizes, movement=movement)
 
 
 GATHER = replace(_piece("Gather", ties.gather, gather, size_ties.gathered_sizes), fold=fold_gather)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.operators.facets import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import control_ties as ties
@@ -20,7 +21,8 @@ STATE = NotFollowed("its gates and states share axes")
 def _operator(
     name: str, axes: TieRule | NotFollowed, elements: Elements = Elements.COMPUTED, roles: Roles | None = None
 ) -> Operator:
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE)
+    new_lane = NO_NEW_LANES if isinstance(axes, NotFollowed) else ZEROS
+    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
     return made if roles is None else replace(made, roles=roles)
 
 

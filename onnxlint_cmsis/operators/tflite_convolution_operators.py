@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import BY_WEIGHTS, NO_SHAPE_ARITHMETIC, Operator, TieRule
 from onnxlint_cmsis.operators.roles import Form, Roles, Sums
 from onnxlint_cmsis.operators.ties import tflite_convolution_ties as ties
@@ -21,6 +22,7 @@ def _layer(name: str, axes: TieRule, form: Form, data: int = 0, bias: int = 2) -
         Elements.COMPUTED,
         Risk.NONE,
         Layout.ORDERED,
+        new_lane=ZEROS,
         domain=TFLITE,
         roles=Roles(data=(data,), weights=(1,), form=form, sums=Sums.STORED, bias=bias),
         values=layer_result,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from onnxlint_cmsis.graph.model import TFLITE, Node
 from onnxlint_cmsis.operators import curve_operators as onnx
 from onnxlint_cmsis.operators.facets import Elements, NotFollowed
+from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, Operator, alias
 from onnxlint_cmsis.operators.ties.elementwise_ties import unary
 from onnxlint_cmsis.operators.ties.size_ties import same_sizes
@@ -39,7 +40,8 @@ def _curve(name: str, of: str, *, error: float = 0.0, rescales: bool = False, **
 def _own(name: str, values: ValueRule | NotFollowed = OPAQUE, *, zero: bool = True) -> Operator:
     """A function that ONNX does not have."""
     made = replace(onnx.IDENTITY, name=name, domain=TFLITE, sizes=COMPUTES, fold=NO_SHAPE_ARITHMETIC, values=values)
-    return replace(made, axes=unary, elements=Elements.COMPUTED, zero=(0,) if zero else (), demand=elementwise_demand)
+    made = replace(made, axes=unary, elements=Elements.COMPUTED, new_lane=ZEROS)
+    return replace(made, zero=(0,) if zero else (), demand=elementwise_demand)
 
 
 def _between(low: float, high: float) -> ValueRule:

@@ -15,13 +15,13 @@ from onnxlint_cmsis.operators.values.stored_scales import called, through_scales
 ONNX_PAIRS: Mapping[str, Operator] = {record.name: record for record in onnx.PAIRWISE}
 
 
-def _pair(name: str, of: str, *, error: float = 0.0, rescales: bool = False) -> Operator:
+def _pair(name: str, of: str, *, error: float = 0.0, rescales: bool = False, copies: bool = False) -> Operator:
     """A function that ONNX has too."""
     made = replace(alias(name, TFLITE, ONNX_PAIRS[of]), sizes=COMPUTES, fold=NO_SHAPE_ARITHMETIC)
     rule = made.values
     if not callable(rule):
         return made
-    return replace(made, values=through_scales(rule, called(of), error=error, rescales=rescales))
+    return replace(made, values=through_scales(rule, called(of), error=error, rescales=rescales, copies=copies))
 
 
 def _own(name: str, data: tuple[int, ...] = (0, 1)) -> Operator:
@@ -38,8 +38,8 @@ TFLITE_PAIRWISE = (
     _pair("SUB", "Sub"),
     _pair("MUL", "Mul", rescales=True),
     _pair("DIV", "Div", error=FIXED_POINT),
-    _pair("MAXIMUM", "Max", error=FIXED_POINT),
-    _pair("MINIMUM", "Min", error=FIXED_POINT),
+    _pair("MAXIMUM", "Max", copies=True),
+    _pair("MINIMUM", "Min", copies=True),
     replace(_pair("ADD_N", "Sum"), values=OPAQUE),
     replace(_pair("PRELU", "PRelu"), values=OPAQUE),
     replace(_pair("POW", "Pow"), values=OPAQUE),

@@ -7,6 +7,7 @@ from typing import Any
 
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.operators.facets import Elements, Layout, Risk
+from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule
 from onnxlint_cmsis.operators.roles import Roles
 from onnxlint_cmsis.operators.ties import size_ties, tflite_shaping_ties
@@ -20,7 +21,7 @@ from onnxlint_cmsis.operators.values.stored_scales import called, demanded_like,
 
 
 def _operator(name: str, axes: TieRule, elements: Elements, **facets: Any) -> Operator:
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE)
+    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
     return replace(made, **facets)
 
 
@@ -35,15 +36,15 @@ def _moved(name: str, axes: TieRule, movement: movements.Movement | None = None,
 
 
 def _padded(name: str) -> Operator:
-    values = through_scales(tflite_planes.pad_result)
+    values = through_scales(tflite_planes.pad_result, copies=True)
     return _operator(name, ties.pad, Elements.PADDED, zero=(0,), values=values, demand=tflite_planes.pad_need)
 
 
 def _blocks(name: str) -> Operator:
     """Blocks of the plane in the batch; zeros may come in."""
-    values = through_scales(tflite_planes.block_values)
+    values = through_scales(tflite_planes.block_values, copies=True)
     axes, demand = ties.space_to_batch, tflite_planes.block_demand
-    return _operator(name, axes, Elements.COMPUTED, zero=(0,), values=values, demand=demand)
+    return _operator(name, axes, Elements.COMPUTED, new_lane=ZEROS, zero=(0,), values=values, demand=demand)
 
 
 AS_CONCAT = called("Concat", axis="axis")
@@ -64,12 +65,12 @@ TFLITE_SHAPING = (
     _moved("DEPTH_TO_SPACE", ties.depth_to_space, tflite_movements.depth_to_space),
     _moved("SPACE_TO_DEPTH", ties.space_to_depth, tflite_movements.space_to_depth),
     _moved("REVERSE_V2", ties.reverse, tflite_movements.reverse),
-    _moved("TILE", tile, values=through_scales(picked_values, called("Tile"))),
+    _moved("TILE", tile, values=through_scales(picked_values, called("Tile"), copies=True)),
     _moved(
         "BROADCAST_TO",
         expand,
         roles=Roles(sizes=(1,)),
-        values=through_scales(expand_values),
+        values=through_scales(expand_values, copies=True),
         demand=elementwise_demand,
     ),
     _operator(
@@ -78,7 +79,7 @@ TFLITE_SHAPING = (
         Elements.JOINED,
         roles=Roles(step=1),
         sizes=size_ties.joined_sizes,
-        values=through_scales(concat_values, AS_CONCAT),
+        values=through_scales(concat_values, AS_CONCAT, copies=True),
         demand=demanded_like(concat_demand, AS_CONCAT),
     ),
     _operator("PACK", tflite_shaping_ties.pack, Elements.JOINED, roles=Roles(step=1), sizes=size_ties.joined_sizes),

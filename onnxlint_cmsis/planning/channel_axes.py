@@ -89,6 +89,8 @@ def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     (inputs, first), (outputs, second) = found
     assert inputs is not None
     assert outputs is not None
+    if first.axis >= len(inputs) or second.axis >= len(outputs):
+        return None
     return _checked(Site(layer, inputs[first.axis], outputs[second.axis], first.factor))
 
 

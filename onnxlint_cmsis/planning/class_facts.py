@@ -12,11 +12,12 @@ from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.types import Finding, Freedom, Target
+from onnxlint_cmsis.types import Freedom, Target
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:

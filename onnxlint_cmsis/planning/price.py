@@ -19,6 +19,15 @@ Cost = Callable[[KernelCall, Target, Route], Prediction]
 """Predicted instructions of a call with its route on a target; also of many calls with the same route."""
 Routed = Callable[[KernelCall, Target], Route]
 
+Library = Callable[[str, Target], Target]
+"""Target whose kernels an entry point has: the library that a runtime brings may be behind the release in some."""
+
+
+def as_it_is(_entry: str, target: Target) -> Target:
+    """The target itself."""
+    return target
+
+
 LARGEST = 2**44
 """Elements of input or output times those of the filter above which a cost counts as unknown. No loop runs more often
 than that, so all counts below it are exact in int64 and in floats."""
@@ -73,10 +82,12 @@ class Column(NamedTuple):
 class Prices:
     """Prices of layers, each worked out once."""
 
-    def __init__(self, targets: tuple[Target, ...], cost: Cost, routed: Routed = route) -> None:
-        """`routed` gives the route of a call on a target."""
+    def __init__(
+        self, targets: tuple[Target, ...], cost: Cost, routed: Routed = route, library: Library = as_it_is
+    ) -> None:
+        """`routed` gives the route of a call on a target, `library` the target whose kernels an entry point has."""
         self.targets = targets
-        self._cost, self._routed = cost, routed
+        self._cost, self._routed, self._library = cost, routed, library
         self._known: dict[KernelCall, tuple[Price, ...]] = {}
         self._columns: dict[object, tuple[Column, ...]] = {}
 
@@ -120,7 +131,8 @@ class Prices:
         builds = {target[1:]: target for target in self.targets}
         calls = site.calls(inputs, outputs)
         if np.all(_countable(calls)):
-            numbers = route_classes(calls, tuple(builds.values()))
+            kernels = tuple(self._library(calls.entry, target) for target in builds.values())
+            numbers = route_classes(calls, kernels)
         else:
             numbers = (np.arange(inputs.size),) * len(builds)
         made = {
@@ -132,7 +144,7 @@ class Prices:
     def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target, which: Numbers) -> Column:
         """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
         places = [int(np.argmax(which == number)) for number in range(int(which.max()) + 1)]
-        routes = tuple(route(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
+        routes = tuple(self._routed(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
         found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.zeros(inputs.size, dtype=bool))
         works = _same_work(routes)
         for same in works:

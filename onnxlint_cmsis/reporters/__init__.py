@@ -16,6 +16,7 @@ MODULES = {
     "github": "github",
     "junit": "junit",
     "gitlab": "gitlab",
+    "rdjson": "rdjson",
 }
 """Module of each output format."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
@@ -12,14 +13,14 @@ from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.summaries import summary_lines
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
-from onnxlint_cmsis.types import Level, targets_text
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.findings import Finding, Resize
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, Resize
 
 _ONCE = ("why", "known", "help")
 """Lines that say the same of every finding of a kind: told with the first of a file."""
@@ -95,6 +96,8 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
     remedy = what_to_do(finding)
     if remedy:
         yield "do", with_short_names(remedy, file, run)
+    if "option" in finding.properties:
+        yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
         yield from _explanation(finding, file, run)
     yield "help", f"onnxlint-cmsis rule {finding.code}"
@@ -102,8 +105,10 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 
 def what_to_do(finding: Finding) -> str:
     """The remedy, and that a fix applies it."""
-    fixed = finding.properties.get("fixable") and "--fix" not in finding.remedy
-    return f"{finding.remedy} --fix does it.".strip() if fixed else finding.remedy
+    if not finding.properties.get("fixable") or "--fix" in finding.remedy:
+        return finding.remedy
+    verb = "repairs" if "hazard" in finding.properties else "does"
+    return f"{finding.remedy} --fix {verb} it.".strip()
 
 
 def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
@@ -116,7 +121,7 @@ def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple
         yield "resize", with_short_names(_resize(finding.resize), file, run)
     for source in finding.sources:
         yield "source", str(source)
-    for label in ("option", "runtime", "sizes", "why", "known"):
+    for label in ("runtime", "sizes", "why", "known"):
         if label in finding.properties:
             yield label, with_short_names(str(finding.properties[label]), file, run)
 

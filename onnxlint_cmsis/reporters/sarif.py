@@ -23,9 +23,9 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.findings import Finding, Location
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OUTSIDE = "FILESYSTEM"
@@ -33,6 +33,8 @@ OUTSIDE = "FILESYSTEM"
 FINGERPRINT = "primaryLocationLineHash"
 MOST_PLACES = 1000
 """Locations that GitHub takes of one result."""
+PYTHON = MOST_PLACES
+"""Identifier of the location in Python code, behind those of all places."""
 _SHOWN_ELSEWHERE = ("code", "level", "message")
 
 
@@ -132,10 +134,26 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             level=finding.level.name.lower(),
             message=om.Message(text=printable(finding.complete)),
             locations=[_location(finding, file, number, run)],
-            related_locations=[*_bytes(finding, file, number, run), *_others(finding, file, number, run)] or None,
+            related_locations=_related(finding, file, number, run) or None,
             partial_fingerprints={FINGERPRINT: print_},
             properties=_properties(finding),
         )
+
+
+def _related(finding: Finding, file: FileResult, number: int, run: Run) -> list[Any]:
+    """The node's bytes, other places of the finding, and the line of Python that the layer was exported from."""
+    return [*_bytes(finding, file, number, run), *_others(finding, file, number, run), *_python(finding, file, run)]
+
+
+def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
+    """The line that PyTorch's exporter noted, where its file is below the working directory."""
+    place = file.places.get(finding.location.node)
+    inside = below(place.file, run.folder) if place and place.file else ""
+    if place and inside and Path(run.folder, place.file).is_file():
+        region = om.Region(start_line=place.line)
+        physical = om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri=inside), region=region)
+        text = f"PyTorch module {place.module}." if place.module else "Line that the layer was exported from."
+        yield om.Location(id=PYTHON, physical_location=physical, message=om.Message(text=printable(text)))
 
 
 def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
@@ -168,7 +186,7 @@ def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> Iterato
 
 def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
     """The other places of a finding, each with what would be said of it alone."""
-    for place, other in enumerate(finding.others[: MOST_PLACES - 2], 2):
+    for place, other in enumerate(finding.others[: MOST_PLACES - 3], 2):
         yield om.Location(
             id=place,
             physical_location=_physical(other.location, file, number, run),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.formats.tflite.tflite_edit import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +9,15 @@ import numpy as np
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.onnx_graph import tensor_codes
+from onnxlint_cmsis.formats.tflite.file_places import TensorPlace
 from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
-from onnxlint_cmsis.formats.tflite.tensor_values import elem_type
-from onnxlint_cmsis.formats.tflite.tflite_edit import TensorPlace, TfliteEdit
+from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.rewrite.build import StoredElements
 from onnxlint_cmsis.rewrite.constant_layouts import Places, check_plan
 from onnxlint_cmsis.rewrite.model_edits import BiasEdit, ConstantEdit, model_edits
 from onnxlint_cmsis.rewrite.size_numbers import AttributeEdit
+from onnxlint_cmsis.rewrite.tflite_constants import new_bias, stored_elements
 from onnxlint_cmsis.rewrite.tflite_places import TflitePlaces
 from onnxlint_cmsis.rewrite.uses import Use, Uses
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.lane_plan import Kept, Plan
-
-WIDE_BIAS = "int16"
-"""Type of data whose layers have int64 biases."""
 
 
 def apply_to_tflite(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
@@ -62,14 +59,7 @@ class _Resize:
 
     def _read(self, use: Use) -> StoredElements:
         """Elements of a stored constant. Raises NotAppliedError."""
-        tensor = self._edit.tensor(self._places.read_by(use))
-        kind = elem_type(tensor)
-        bits, raw = tensor_codes.BITS.get(kind, 0), self._edit.model.bytes_of(tensor.buffer)
-        if tensor.encoding or not bits or kind.startswith(("complex", "string")):
-            raise NotAppliedError(f"constant `{tensor.name}` is stored in a form that is not edited")
-        if len(raw) != (prod(tensor.shape) * bits + 7) // 8:
-            raise NotAppliedError(f"constant `{tensor.name}` has {len(raw)} bytes, which do not fit its shape")
-        return StoredElements(tensor_codes.unpacked(raw, bits, tensor.shape), kind)
+        return stored_elements(self._edit.model, self._edit.tensor(self._places.read_by(use)))
 
     def _constant(self, edit: ConstantEdit) -> None:
         """Write a constant in place, or as a copy for its uses."""
@@ -114,18 +104,9 @@ class _Resize:
         """Give a layer a bias that holds its increments, in the unit of its sum."""
         node = self._uses.graph.nodes[bias.reader]
         data, weights = self._places.tensors[node.inputs[0]], self._places.tensors[node.inputs[1]]
-        scales = self._edit.tensor(data).quantization
         factors = self._scales.get(weights, self._edit.tensor(weights).quantization)
-        codes, kind = bias.codes, bias.elem_type
-        if kind == "int32" and self._uses.graph.elem_type(node.inputs[0]) == WIDE_BIAS:
-            codes, kind = codes.view(np.int32).astype(np.int64), "int64"
-        quantization = None
-        if scales is not None and factors is not None:
-            products = tuple(float(np.float32(scales.scales[0]) * np.float32(each)) for each in factors.scales)
-            quantization = StoredQuantization(products, (0,) * len(products), 0)
-        raw = tensor_codes.packed(codes, tensor_codes.BITS[kind])
-        name = f"{self._edit.tensor(weights).name}_bias"
-        new = NewTensor(name, kind.upper(), codes.shape, raw, quantization)
+        values = bias.codes.view(np.dtype(bias.elem_type))
+        new = new_bias(self._edit.tensor(data), self._edit.tensor(weights), factors, values)
         place = self._places.operator(bias.node)
         self._edit.set_input(place, bias.position, self._edit.add_tensor(place.subgraph, new))
 

@@ -13,6 +13,7 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes import executorch_conditions, tflm_conditions, tvm_conditions
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.padding_remarks import padding_remarks
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
@@ -71,12 +72,25 @@ class Judged(NamedTuple):
     """Every layer, in file order."""
     lowered: Lowered
     """The layers as the runtime has them."""
+    told: frozenset[int]
+    """Indices of nodes whose row says who computes them."""
+    elsewhere: frozenset[int]
+    """Those that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
+    consequences: dict[int, Consequence]
+    """What becomes of the nodes whose row is about CMSIS-NN's own cause, by index."""
 
 
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
     layers = tuple(_layer(LayerFacts(graph, record), runtime) for record in lowered.records)
-    return Judged(layers, replace(lowered, records=tuple(layer.record for layer in layers)))
+    decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
+    return Judged(
+        layers,
+        replace(lowered, records=tuple(layer.record for layer in layers)),
+        frozenset(index for index, _, _ in decided),
+        frozenset(index for index, layer, row in decided if not row.causes and layer.verdict in BESIDE),
+        {index: _consequence(layer, row, runtime) for index, layer, row in decided if row.causes},
+    )
 
 
 def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
@@ -108,17 +122,10 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
     return judged._replace(record=record, padded=True)
 
 
-def consequences(layers: tuple[JudgedLayer, ...], runtime: Runtime) -> dict[int, Consequence]:
-    """What becomes of the layers whose row is about CMSIS-NN's own cause, by the index of their nodes."""
-    found = {}
-    for layer in layers:
-        row = layer.row
-        if row and row.causes:
-            text = _phrase(row, runtime)
-            level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
-            reason = f"{runtime.title}: {layer.reason} ({row.source})"
-            found[layer.record.node.index] = Consequence(f"{text[0].upper()}{text[1:]}.", reason, level)
-    return found
+def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Consequence:
+    text = _phrase(row, runtime)
+    level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+    return Consequence(f"{text[0].upper()}{text[1:]}.", f"{runtime.title}: {layer.reason} ({row.source})", level)
 
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
@@ -138,11 +145,13 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             level=_level(row, nodes, work),
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
+            converter=runtime.name == "tflm" and not row.sure,
         )
         for (op, row, reason), nodes in groups.items()
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
-    return (*found, *([_pads(graph.path, padded)] if padded else []))
+    calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
+    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == "tflm" else ()))
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
@@ -156,16 +165,8 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
-    """The row's level; that of the rule where reference code does much of a model's work."""
+    """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
     share = share_of_work(work, [node.index for node in nodes])
-    much = share is not None and share >= ENOUGH
-    return None if much and row.verdict is RuntimeVerdict.REFERENCE else row.level
-
-
-def _pads(path: str, nodes: list[Node]) -> RuntimeRemark:
-    text = (
-        f"{named(_labels(nodes))}: TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in "
-        "front, and the layer is judged without padding."
-    )
-    place = node_location(path, nodes[0])
-    return RuntimeRemark("runtime-padding", RuntimeVerdict.CMSIS_NN, text, place, _labels(nodes), level=Level.NOTE)
+    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+        return row.level
+    return None if share >= ENOUGH else Level.NOTE

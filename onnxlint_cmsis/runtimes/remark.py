@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 SHOWN = 3
 """How many layers a message names."""
@@ -32,6 +33,8 @@ class RuntimeRemark(NamedTuple):
     """File and line of the runtime that decides it, and its commit."""
     causes: tuple[Cause, ...] = ()
     """Causes for which CMSIS-NN refuses the layers too: the rule that claims them tells of both."""
+    converter: bool = False
+    """Whether what a converter makes of an ONNX model decides."""
 
 
 def named(labels: tuple[str, ...]) -> str:

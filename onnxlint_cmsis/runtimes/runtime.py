@@ -121,15 +121,17 @@ def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
     return DIRECT if runtime.name == AUTO else runtime
 
 
-def runtime_notes(runtime: Runtime, *, converted: bool = False) -> tuple[str, ...]:
+def runtime_notes(runtime: Runtime, *, converted: bool = False, open_codes: str = "") -> tuple[str, ...]:
     """What a file was judged for; nothing where the application calls the functions itself.
 
-    `converted` tells whether the file becomes another one before the runtime sees it.
+    `converted` tells whether the file becomes another one before the runtime sees it; `open_codes` are the codes of
+    findings that hold only if the converter writes what is expected.
     """
     if not runtime.judges:
         return ()
     library = f"the CMSIS-NN {runtime.cmsis_nn} that it brings" if runtime.brings else "the CMSIS-NN release asked for"
-    between = " What the converter writes decides: lint the .tflite file to be certain." if converted else ""
+    which = f", on {open_codes} before all" if open_codes else ""
+    between = f" What the converter writes decides{which}: lint the .tflite file to be certain." if converted else ""
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
     return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}",)
 

@@ -26,8 +26,6 @@ class RuntimeFacts:
     """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
     beside = "plain code"
     """What computes what CMSIS-NN does not."""
-    repairable = True
-    """Whether layers can be rewritten in the file."""
 
     @property
     def remarks_on_build(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""Padding as TensorFlow Lite knows it: SAME, VALID, or a PAD operator in front."""
+"""Padding as TensorFlow Lite knows it: SAME, VALID, a PAD operator in front, or a SLICE behind."""
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.runtime import TFLM, Runtime
 from onnxlint_cmsis.types import KernelCall, Pair
 
 PADDED = ("convolve", "depthwise", "max_pool")
@@ -15,6 +16,20 @@ def becomes_pad(call: KernelCall) -> bool:
     return not all(_same(call, axis) for axis in (0, 1))
 
 
+def handed_over(call: KernelCall, runtime: Runtime) -> KernelCall | None:
+    """A call as a runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
+    if runtime.name != TFLM:
+        return call
+    return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
+
+
+def expressible(call: KernelCall) -> bool:
+    """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
+    pairs = zip(call.padding, call.pad_after, strict=True)
+    known = [(before, after) for before, after in pairs if before is not None and after is not None]
+    return not call.entry.startswith("transpose_conv") or all(b == (b + a) // 2 for b, a in known)
+
+
 def _same(call: KernelCall, axis: int) -> bool:
     """Whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
     size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
@@ -24,6 +39,30 @@ def _same(call: KernelCall, axis: int) -> bool:
         return True
     total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
     return before == total // 2 and after == total - total // 2
+
+
+def loses_padding(call: KernelCall) -> bool:
+    """Whether an average pool has a padding that is neither SAME nor VALID; the zeros of a PAD would count along."""
+    padded = call.entry.startswith("avgpool") and any((*call.padding, *call.pad_after))
+    return padded and not all(_same(call, axis) for axis in (0, 1))
+
+
+def becomes_slice(call: KernelCall) -> bool:
+    """Whether a transposed convolution is cut in a way that neither SAME nor VALID is (lite/kernels/padding.h)."""
+    if not call.entry.startswith("transpose_conv") or not any((*call.padding, *call.pad_after)):
+        return False
+    return not all(_same_transposed(call, axis) for axis in (0, 1))
+
+
+def _same_transposed(call: KernelCall, axis: int) -> bool:
+    """Whether the output is that of SAME: stride times as large, cut by half on each side; true where unknown."""
+    size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
+    made, stride = (call.output_dims.h, call.output_dims.w)[axis], call.stride[axis]
+    before, after = call.padding[axis], call.pad_after[axis]
+    if size is None or kernel is None or made is None or not stride or before is None or after is None:
+        return True
+    total = max(kernel - stride, 0)
+    return (made, before, after) == (size * stride, total // 2, total - total // 2)
 
 
 def behind_pad(call: KernelCall) -> KernelCall:

@@ -73,9 +73,13 @@ ROWS = (
         causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
     ),
     ConditionRow(
-        "runtime-wrong", WRONG, (*CONVOLUTIONS, "TRANSPOSE_CONV"), always,
-        "the kernel neither checks nor uses the zero-point of the weights",
-        f"{C}conv.cc:143-144, transpose_conv.cc:288-320",
+        "runtime-wrong", WRONG, ("TRANSPOSE_CONV",), always,
+        "the kernel neither checks nor uses the zero-point of the weights, as was read and not run",
+        f"{C}transpose_conv.cc:288-320", sure=False, causes=(Cause.WEIGHT_ZERO_POINT,),
+    ),
+    ConditionRow(
+        "runtime-wrong", WRONG, CONVOLUTIONS, always,
+        "the kernel neither checks nor uses the zero-point of the weights", f"{C}conv.cc:143-144",
         causes=(Cause.WEIGHT_ZERO_POINT,),
     ),
     ConditionRow(

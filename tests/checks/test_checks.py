@@ -14,8 +14,9 @@ from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, r
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.findings import Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Statement, targets_text
+from onnxlint_cmsis.types import Freedom, Level
 from support.models import finished, one_node, qdq
 
 
@@ -553,3 +554,29 @@ def test_a_finding_is_never_above_the_level_of_its_rule() -> None:
     assert stamped(rule("CNN103"), said).level is Level.WARNING
     assert stamped(rule("CNN103"), Statement("text", Location("m.onnx"), level=Level.NOTE)).level is Level.NOTE
     assert stamped(rule("CNN103"), Statement("text", Location("m.onnx"))).level is Level.WARNING
+
+
+@pytest.mark.parametrize("pads", [(2, 2), (0, 1), (3, 0)])
+def test_what_works_is_what_the_runtime_makes_of_it(pads: tuple[int, int]) -> None:
+    """TensorFlow Lite has SAME and VALID alone: other padding becomes a PAD operator in front, and that is routed."""
+    kernel = {"kernel": (5,), "strides": [2]}
+    asked = chain((8, 8, {**kernel, "pads": pads}), shape=[1, 8, 128])
+    options: dict[str, object] = {"targets": ["cortex-m55"], "release": "main", "runtime": "tflm"}
+    hazards = [one for one in lint(asked, **options) if one.code in ("CNN301", "CNN302")]
+    for found in hazards:
+        assert "on width 128" in found.message.partition(". ")[0]
+        works = WORKS.search(found.text)
+        assert works is not None, found.text
+        padded = {**kernel, "pads": [int(works[1]), int(works[2] or works[1])]}
+        better = chain((8, 8, padded), shape=[1, 8, int(works[3])])
+        assert not {"CNN301", "CNN302"} & {one.code for one in lint(better, **options)}
+    assert hazards or pads != (2, 2)
+
+
+def test_a_padding_that_the_runtime_cannot_express_is_not_advised() -> None:
+    weights = {"w": (4, 4, 3, 3)}
+    model = one_node("ConvTranspose", [1, 4, 8, 8], weights, strides=[2, 2], pads=[1, 1, 1, 1])
+    (found,) = [
+        one for one in lint(model, targets=["cortex-m4"], release="7.0.0", runtime="tflm") if one.code == "CNN302"
+    ]
+    assert "pads=[2, 2, 0, 0]" not in found.text

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
-from onnxlint_cmsis.types import Finding
+from onnxlint_cmsis.findings import Finding
 from support.models import text as parsed
 from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically
 
@@ -49,7 +49,7 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
         ({}, {}, {"CNN509", "CNN510"}),
         ({"quant_format": QuantFormat.QOperator}, {}, {"CNN510"}),
         ({}, {"WeightSymmetric": False}, {"CNN501", "CNN509", "CNN510"}),
-        (INT16, {}, {"CNN505"}),
+        (INT16, {}, {"CNN505", "CNN510"}),
         ({**INT16, "per_channel": True}, SYMMETRIC, {"CNN502", "CNN509", "CNN510"}),
         ({"weight_type": QuantType.QInt4, "per_channel": True}, {}, {"CNN502", "CNN509", "CNN510"}),
     ],
@@ -60,7 +60,10 @@ def test_extra_options_of_messages_make_their_findings_go(
 ) -> None:
     before = quantized(tmp_path, **options, extra_options=extra)
     assert set(levels(before)) == codes
-    after = quantized(tmp_path, **options, extra_options=merged(before, extra))
+    better = merged(before, extra)
+    after = quantized(tmp_path, **options, extra_options=better)
+    if "first" in " ".join(found.text for found in before):
+        after = quantized(tmp_path, **options, extra_options=merged(after, better))
     assert not codes & set(levels(after))
 
 

@@ -47,6 +47,7 @@ unfixable = ["dead-channels"]
 extend-fixable = ["CNN302"]
 fail-on = "error"
 min-level = "warning"
+respect-gitignore = false
 exclude = ["old", "third/*.onnx"]
 baseline = "base.json"
 output-format = "concise"
@@ -78,7 +79,7 @@ reason = "known"
 """
 
 BAD = [
-    ("target = 'm4'", "unknown key 'target'; allowed are targets, release"),
+    ("target = 'm4'", "unknown key 'target'; did you mean targets?"),
     ("targets = 'm4'", "targets: 'm4' is not a list of texts"),
     ("targets = []", "targets: the list is empty"),
     ("targets = [4]", "targets: [4] is not a list of texts"),
@@ -149,6 +150,7 @@ def test_every_key_is_read(tmp_path):
     assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
     assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
     assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))
+    assert not found.respect_gitignore
     assert found.baseline == str(tmp_path / "base.json")
     assert found.levels == {"CNN103": Level.NOTE}
     assert found.per_file_ignores == ((Glob("demo/*", root), ("CNN1",)),)

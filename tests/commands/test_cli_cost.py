@@ -69,8 +69,7 @@ def test_a_bad_line_is_named_and_the_others_are_answered(capsys, monkeypatch, ba
     assert code == 2
     assert [answer.get("line") for answer in answers] == [None, 2, None]
     assert says in answers[1]["error"]
-    assert err.startswith("onnxlint-cmsis: error: line 2: ")
-    assert err.count("\n") == 1
+    assert err == ""
 
 
 def test_a_file(capsys, tmp_path):

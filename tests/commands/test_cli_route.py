@@ -53,8 +53,7 @@ def test_a_bad_line_is_named_and_the_others_are_answered(capsys, monkeypatch, ba
     assert code == 2
     assert [("kernel" in answer, answer.get("line")) for answer in answers] == [(True, None), (False, 2), (True, None)]
     assert says in answers[1]["error"]
-    assert err.startswith("onnxlint-cmsis: error: line 2: ")
-    assert err.count("\n") == 1
+    assert err == ""
 
 
 def test_a_fault_inside_is_told_for_its_line_only(capsys, monkeypatch):
@@ -63,7 +62,8 @@ def test_a_fault_inside_is_told_for_its_line_only(capsys, monkeypatch):
     monkeypatch.setattr(route_json, "answer", lambda record, _: record if "a" in record else 1 / 0)
     code, answers, err = route(capsys, monkeypatch, b'{"b": 1}\n{"a": 1}')
     assert (code, answers[1]) == (2, {"a": 1})
-    assert "line 1: internal error: ZeroDivisionError" in err
+    assert answers[0]["error"].startswith("internal error: ZeroDivisionError")
+    assert err == ""
 
 
 def test_a_file(capsys, monkeypatch, tmp_path):

@@ -25,16 +25,18 @@ def computed(data: bytes, feeds: int) -> list[dict[str, np.ndarray]]:
     (given_input,) = made.get_input_details()
     found, rng = [], np.random.default_rng(1)
     for _ in range(feeds):
-        made.set_tensor(given_input["index"], rng.integers(-128, 128, given_input["shape"]).astype(np.int8))
+        limits = np.iinfo(given_input["dtype"])
+        feed = rng.integers(limits.min, limits.max + 1, given_input["shape"]).astype(given_input["dtype"])
+        made.set_tensor(given_input["index"], feed)
         made.invoke()
         found.append({each["name"]: made.get_tensor(each["index"]) for each in made.get_tensor_details()})
     return found
 
 
-@given(st.integers(0, 2**31), st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
-def test_tensors_lie_in_their_intervals(seed: int, steps: int) -> None:
-    data = random_chain(seed, steps)
+@given(st.integers(0, 2**31), st.integers(0, 6), st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_tensors_lie_in_their_intervals(seed: int, steps: int, wide: bool) -> None:
+    data = random_chain(seed, steps, wide=wide)
     model = TfliteAnalysis("a.tflite", AnalysisSettings(()), data)
     view = model.lanes().view
     for run in computed(data, 3):

@@ -16,7 +16,7 @@ from firmware_check.operator_format import is_operator_format
 from firmware_check.program import Step
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
@@ -104,7 +104,7 @@ def _difference(row: dict[str, object], step: Step | None, foreign: dict[str, st
     if row["verdict"] == "plain code" and not as_dense:
         return "" if (step.function, step.reason) == ("", reason) else f"plain code ({reason}), but {step}"
     called = step.call.entry if step.call else ""
-    return "" if step.function and called == row["entry"] else f"{row['entry']}, but {step}"
+    return "" if as_dense or (step.function and called == row["entry"]) else f"{row['entry']}, but {step}"
 
 
 BUILT = {

@@ -143,7 +143,7 @@ def test_what_is_in_a_loop_is_told_and_neither_found_nor_fixed(tmp_path):
     argv = (*M4, "--fix-policy", "align", "m.onnx")
     assert "in_first" not in text(run(tmp_path, *argv, "--select", "CNN2"))
     shown = text(run(tmp_path, "--diff", *argv))
-    assert f"    left     6 -> 8 not done: {LOOP}: in_first, in_last" in shown
+    assert f"    left     6 -> 8 not done: {LOOP}: 'in_first', 'in_last'" in shown
     done = run(tmp_path, "--diff", "--output-format", "json", *argv)
     assert json.loads(text(done))["files"][0]["fix"]["left"] == [
         {"have": 6, "want": 8, "layers": ["in_first", "in_last"], "reason": LOOP}
@@ -195,6 +195,7 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
         return real(self, new, **options)
 
     monkeypatch.setattr(Prover, "prove", proof)
+    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
     data = build.op("Conv", build.input("x", 1, 4, 1, 32), build.weights(6, 4, 1, 5), name="row", **shape)
@@ -205,7 +206,8 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
     assert left(result) == {"row": (4, 5, "it is not proven that the outputs would stay: output `y` differs by 1")}
 
 
-def test_a_pad_behind_an_input_takes_no_name_that_the_model_has():
+def test_a_pad_behind_an_input_takes_no_name_that_the_model_has(monkeypatch):
+    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
     data = build.input("x", 1, 4, 1, 32, elem_type=TensorProto.INT8)
@@ -359,7 +361,15 @@ def test_a_pad_behind_an_input_counts_against_the_budget(spare):
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
-def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(elem_type):
+def test_an_exact_repair_comes_before_a_pad_behind_an_input(elem_type):
+    result = fixed(wrong_row(elem_type), targets=["cortex-m55"], unsafe_fixes=True).result
+    assert {one.repair for one in result.rewrites} == {"wider-window"}
+    assert result.added == ()
+
+
+@pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
+def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(monkeypatch, elem_type):
+    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
     model = wrong_row(elem_type)
     new = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).model
     nodes = list(onnx.ModelProto.FromString(new).graph.node)

@@ -129,7 +129,8 @@ def test_most_weights_of_visual_wake_words_go_and_outputs_stay(tmp_path):
     done = run(tmp_path, "--fix-only", "--output-format", "json", "vww.tflite")
     fix = json.loads(text(done))["files"][0]["fix"]
     golden = GOLDEN / "vww_fix.json"
-    facts = {name: fix[name] for name in ("classes", "tensors", "macs", "bytes", "proof")}
+    facts = {name: fix[name] for name in ("classes", "tensors", "macs", "bytes")}
+    facts["proof"] = {name: fix["proof"][name] for name in ("equal", "runtime", "inputs", "inner", "differences")}
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(json.dumps(facts, indent=1) + "\n")
     assert facts == json.loads(golden.read_text())

@@ -12,9 +12,11 @@ from onnx.reference import ReferenceEvaluator
 
 from onnxlint_cmsis.operators.curve_operators import CURVES
 from onnxlint_cmsis.operators.facets import Elements, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import AS_READ, NewElement, NewLane
 from onnxlint_cmsis.operators.pact_operators import PACT
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.registry import OPERATORS, UNKNOWN, operator_named
+from support.operator_records import answers_or_declines_new_lane
 
 RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
 ENUMS = ("elements", "risk", "layout")
@@ -30,6 +32,55 @@ def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None
         answer = getattr(operator, facet)
         assert callable(answer) or (isinstance(answer, NotFollowed) and answer.because), facet
     assert all(getattr(operator, facet) is not None for facet in ENUMS)
+    assert answers_or_declines_new_lane(operator)
+
+
+@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+def test_readers_decide_on_new_lanes_of_what_is_handed_on(operator: Operator) -> None:
+    """A constant in front of such an operator means what it means behind it; quantized values have a zero-point."""
+    hands_on = operator.moves or operator.elements in (Elements.PADDED, Elements.CAST)
+    assert (operator.new_lane == AS_READ) == (hands_on and not operator.roles.quantized)
+
+
+@pytest.mark.parametrize("name", sorted(one.name for one in CURVES if one.new_lane != AS_READ))
+def test_a_new_constant_of_a_curve_stays_finite(name: str) -> None:
+    """0 where the function is finite at 0, else 1."""
+    ones = operator_named("", name).new_lane == NewLane(ones=(0,))
+    assert ones == (not np.isfinite(computed(name, 0.0)).all())
+    assert np.isfinite(computed(name, float(ones))).all()
+
+
+@pytest.mark.parametrize("name", ["Div", "Mod", "Pow"])
+def test_a_new_divisor_or_exponent_is_1(name: str) -> None:
+    assert operator_named("", name).new_element(1, 2) is NewElement.ONE
+    assert operator_named("", name).new_element(0, 2) is NewElement.ZERO
+
+
+def test_new_channels_of_constants_keep_a_lane_finite() -> None:
+    zero, one, serving = NewElement.ZERO, NewElement.ONE, NewElement.SERVING
+    assert new_elements("", "BatchNormalization", 5) == [zero, one, zero, zero, one]
+    assert new_elements("", "PRelu", 2) == [zero, zero]
+    assert new_elements("", "Conv", 3) == [zero] * 3
+    assert new_elements("", "DequantizeLinear", 3) == [zero, serving, serving]
+    assert new_elements("", "QLinearConv", 9) == [zero, *[serving] * 2, zero, *[serving] * 4, zero]
+    assert new_elements("com.microsoft", "QLinearConcat", 8) == [*[serving] * 2, *[zero, serving, serving] * 2]
+
+
+def new_elements(domain: str, name: str, inputs: int) -> list[NewElement | NotFollowed]:
+    """What new elements of each input of a node are."""
+    return [operator_named(domain, name).new_element(place, inputs) for place in range(inputs)]
+
+
+def computed(name: str, at: float) -> np.ndarray:
+    """What an operator makes of a number."""
+    whole = {"BitwiseNot": TensorProto.INT32, "Not": TensorProto.BOOL}
+    elem_type = whole.get(name, TensorProto.FLOAT)
+    inputs = [helper.make_tensor_value_info("x", elem_type, [1])]
+    output = helper.make_value_info("y", onnx.TypeProto())
+    graph = helper.make_graph([helper.make_node(name, ["x"], ["y"])], "one", inputs, [output])
+    fed = {"x": np.array([at], helper.tensor_dtype_to_np_dtype(elem_type))}
+    with np.errstate(all="ignore"):
+        return np.asarray(ReferenceEvaluator(helper.make_model(graph)).run(None, fed)[0])
 
 
 def test_no_two_families_have_one_operator() -> None:
@@ -74,7 +125,7 @@ def test_what_keeps_zeros_makes_zeros_of_zeros(name: str) -> None:
 def test_what_moves_blocks_is_known_to_every_query(name: str) -> None:
     record = operator_named("", name)
     assert record.moves
-    assert record.hands_on
+    assert record.new_lane == AS_READ
     assert record.keeps_scale
     assert not record.free, "the elements move at run time"
     assert record.movement is not None

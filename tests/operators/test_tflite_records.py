@@ -14,6 +14,7 @@ from onnxlint_cmsis.operators.registry import UNKNOWN, operator_named
 from onnxlint_cmsis.operators.tflite_registry import TFLITE_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
 from onnxlint_cmsis.runtimes.tflm.registered_operators import REGISTERED
+from support.operator_records import answers_or_declines_new_lane
 
 RECORDS = sorted(TFLITE_OPERATORS.values(), key=lambda operator: operator.name)
 
@@ -25,6 +26,7 @@ def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None
         answer = getattr(operator, facet)
         assert callable(answer) or (isinstance(answer, NotFollowed) and answer.because), facet
     assert all(getattr(operator, facet) is not None for facet in ("elements", "risk", "layout"))
+    assert answers_or_declines_new_lane(operator)
 
 
 def test_every_operator_of_the_runtime_has_a_record() -> None:

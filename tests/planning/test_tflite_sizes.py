@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import resized
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
-from onnxlint_cmsis.planning.channel_axes import site_of
+from onnxlint_cmsis.graph.model import TFLITE, Node
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.planning.channel_axes import Site, site_of
+from onnxlint_cmsis.planning.price import Prices
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 from onnxlint_cmsis.runtimes.tflm.tflm_lowering import nodes_of
 from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.types import Dims, Freedom, KernelCall, Pair, Target
 from support import paths
 from support.tflite_chains import random_chain
 
@@ -106,3 +112,34 @@ def test_calls_of_third_party_models_at_other_sizes(more: int) -> None:
         changed += check(model, {group.id: max(group.size + more, 1) for group in groups})
     assert changed > 100
     assert Path(FOLDER / "vww_96_int8.tflite") in MODELS
+
+
+def test_prices_of_many_sizes_are_those_of_each_in_the_library_that_the_runtime_brings():
+    """TensorFlow Lite Micro's CMSIS-NN is behind `main` in transposed convolutions."""
+    runtime = runtime_of("tflm")
+    call = KernelCall("transpose_conv_s8", Dims(1, 6, 6, 8), Dims(4, 3, 3, 8), Dims(1, 12, 12, 4), Pair(2, 2))
+    assert runtime.library(call.entry, TARGET) != TARGET
+    leaves = [Axis(AxisForm.LEAF, size, leaf) for leaf, size in enumerate((8, 4))]
+    node = Node(0, "", "TRANSPOSE_CONV", TFLITE, 1, (), ())
+    site = Site(Layer(node, call), leaves[0], leaves[1], 1)
+
+    def routed(call: KernelCall, target: Target) -> Route:
+        return route(call, runtime.library(call.entry, target))
+
+    prices = Prices((TARGET,), predicted, routed, runtime.library)
+    inputs = np.arange(8, 40)
+    (column,) = prices.columns(site, inputs, np.full(len(inputs), 4))
+    for place, size in enumerate(inputs):
+        (single,) = prices.at(site, (int(size), 4))
+        found = column.routes[column.which[place]]
+        assert (found.kernel, found.hazards) == (single.route.kernel, single.route.hazards)
+        assert column.instructions[place] == (single.instructions or 0)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 6))
+@settings(max_examples=20, deadline=None)
+def test_which_functions_are_called_depends_on_no_target(seed: int, steps: int) -> None:
+    targets = tuple(parse_target(cpu, "main") for cpu in ("cortex-m4", "cortex-m55", "cortex-m0"))
+    model = TfliteAnalysis("a.tflite", AnalysisSettings(targets), random_chain(seed, steps))
+    called = {tuple((row.functions, row.call) for row in model.report(one, checks=False).operators) for one in targets}
+    assert len(called) == 1

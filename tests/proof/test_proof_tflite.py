@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
-from onnxlint_cmsis.formats.tflite.tflite_edit import OperatorPlace, TensorPlace, TfliteEdit
+from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.proof import litert
 from onnxlint_cmsis.proof.element_map import Held
 from onnxlint_cmsis.proof.prover import Prover

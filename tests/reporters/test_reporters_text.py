@@ -66,6 +66,12 @@ def test_what_holds_for_all_findings_of_a_kind_is_told_once():
     assert text.count("returns wrong values") == 2
 
 
+def test_an_option_to_pass_is_shown_as_it_has_to_be_written():
+    option = 'extra_options={"TensorQuantOverrides": {"/body/body.0/Conv_output_0": [{"symmetric": True}]}}'
+    finding = replace(wrong_result(node="/body/body.0/Conv"), properties={"option": option})
+    assert f"option   {option}\n" in render("full", a_run([finding]))
+
+
 def test_every_format_has_a_module():
     assert tuple(MODULES) == FORMATS
 
@@ -172,7 +178,8 @@ def test_json_has_every_field():
 def test_json_names_every_field_of_a_finding():
     from dataclasses import fields
 
-    from onnxlint_cmsis.types import Finding, Location, Resize, Source
+    from onnxlint_cmsis.findings import Finding, Location, Resize
+    from onnxlint_cmsis.types import Source
 
     finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
     assert {field.name for field in fields(Finding)} - {"asks"} <= set(finding)  # what `asks` decides is the text

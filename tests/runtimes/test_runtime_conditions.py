@@ -12,13 +12,14 @@ from onnx import helper
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
-from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_of
+from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
-from onnxlint_cmsis.types import Finding, Level
+from onnxlint_cmsis.types import Level
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
 
@@ -59,6 +60,12 @@ def deep_pad(shape: tuple[int, ...]) -> Model:
         return made.layer("Pad", made.constant("pads", np.array([*amounts[:-1], 1, *amounts]))).rounded(0.1).model()
 
     return build
+
+
+def spread() -> onnx.ModelProto:
+    """A transposed convolution whose weights have a zero-point."""
+    made = Qdq()
+    return made.layer("ConvTranspose", made.weights("w", (4, 4, 3, 3), zero=3, axis=1)).rounded(0.2).model()
 
 
 def alike(shape: tuple[int, ...], kind: type[np.generic] = np.int8) -> Model:
@@ -125,6 +132,7 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
     ("tflm", "a clamp in float", lambda: convolution(Qdq()).layer("Sqrt").layer("Relu").model(), "float", REFERENCE),
     ("tflm", "a zero-point of weights", case("weights with a zero-point"), "wrong", WRONG),
+    ("tflm", "a zero-point of transposed weights", spread, "wrong", WRONG),
     ("tflm", "a zero-point of dense weights", case("dense weights with a zero-point"), "stops", HALTS),
     ("tflm", "int16 with a zero-point", case("int16 with a zero-point"), "stops", REFUSED),
     ("tflm", "int16 dense per channel", case("int16 dense of several scales"), "per-channel-dense", REFUSED),
@@ -327,7 +335,8 @@ def test_what_was_read_and_not_run_is_said_with_may(runtime):
     verdicts = [each for each in remarks if each.verdict is not CMSIS_NN]
     assert verdicts
     assert all(" may " in each.message and each.source.endswith("not run") for each in verdicts)
-    consequences = [one for model in models for one in analysed(model, runtime_of(runtime)).consequences.values()]
+    everything = [analysed(model, runtime_of(runtime)).judged for model in models]
+    consequences = [one for found in everything if found for one in found.consequences.values()]
     assert all(" may " in one.text for one in consequences)
 
 
@@ -351,3 +360,32 @@ def test_each_revision_has_the_kernels_of_the_library_that_it_brings(version, en
 @pytest.mark.parametrize("day", [day for row in CONDITIONS["tflm"] for day in (row.since, row.until) if day])
 def test_a_revision_begins_wherever_a_condition_does(day):
     assert day in [revision.since for revision in REVISIONS]
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "says"),
+    [
+        ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}, ""),
+        ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}, "the zeros of a PAD"),
+        ("ConvTranspose", {"strides": [2, 2]}, ""),
+        ("ConvTranspose", {"strides": [2, 2], "pads": [0, 0, 1, 1]}, ""),
+        ("ConvTranspose", {"strides": [2, 2], "pads": [1, 1, 1, 1]}, "a SLICE or STRIDED_SLICE comes behind"),
+    ],
+)
+def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, says):
+    weights = {"w": (4, 4, 3, 3)} if op == "ConvTranspose" else {}
+    found = [
+        remark
+        for remark in analysed(one_node(op, [1, 4, 8, 8], weights, **attributes), runtime_of("tflm")).remarks
+        if remark.kind == "runtime-padding"
+    ]
+    assert [says in remark.message and remark.converter for remark in found] == ([True] if says else [])
+
+
+def test_findings_say_whether_the_converter_decides():
+    analysis = analysed(one_node("GlobalAveragePool", [1, 4, 8, 8], {}), runtime_of("tflm"))
+    assert [(remark.kind, remark.converter) for remark in analysis.remarks] == [("runtime-mean", True)]
+    (note,) = runtime_notes(runtime_of("tflm"), converted=True, open_codes="CNN405")
+    assert note.endswith(
+        "What the converter writes decides, on CNN405 before all: lint the .tflite file to be certain."
+    )

@@ -276,3 +276,11 @@ def test_ranks_of_pad_and_maximum_by_date(date, verdict):
     largest = one_operator("MAXIMUM", [data([8]), data([8]), data([8])])
     assert row_of(padded, older(date)).verdict.value == verdict
     assert row_of(largest, older(date)).verdict.value == verdict
+
+
+def test_a_convolution_without_options_has_no_stride_to_follow():
+    model = conv()
+    model["subgraphs"][0]["operators"][0]["builtin_options"] = None
+    row = row_of(model)
+    assert (row.verdict.value, row.call) == ("undecided", None)
+    assert row.reason == "stride_h is 0; at least 1 is allowed"

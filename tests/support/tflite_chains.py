@@ -1,4 +1,4 @@
-"""Random int8 models for `tflite_writer.write`: layers with dead rows and columns, joined in many ways."""
+"""Random int8 and int16 models for `tflite_writer.write`: layers with dead rows and columns, joined in many ways."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ INT8 = (-128, 127)
 class Chain:
     """A model in the making; tensors are numbers."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, wide: bool = False) -> None:
+        """`wide` makes int16 activations, with int8 weights and int64 biases."""
+        self.wide = wide
         self.rng = np.random.default_rng(seed)
         self.tensors: list[dict[str, Any]] = []
         self.buffers: list[dict[str, Any]] = [{}]
@@ -33,6 +35,9 @@ class Chain:
 
     def activation(self, shape: list[int], scale: float | None = None, zero: int | None = None) -> int:
         """An activation, of random scale and zero-point where none are given."""
+        if self.wide:
+            found = float(self.rng.uniform(0.0001, 0.001)) if scale is None else scale
+            return self.tensor(shape, scale=[found], zero=[0], kind="INT16", buffer=0)
         found = float(self.rng.uniform(0.01, 0.1)) if scale is None else scale
         point = int(self.rng.integers(-128, 128)) if zero is None else zero
         return self.tensor(shape, scale=[found], zero=[point], buffer=0)
@@ -40,7 +45,7 @@ class Chain:
     def constant(self, values: np.ndarray, scale: list[float], zero: list[int], axis: int = 0) -> int:
         """A constant of the values' type."""
         self.buffers.append({"data": list(np.ascontiguousarray(values).tobytes())})
-        kind = {"int8": "INT8", "int32": "INT32", "float32": "FLOAT32"}[values.dtype.name]
+        kind = values.dtype.name.upper()
         shape, buffer = list(values.shape), len(self.buffers) - 1
         return self.tensor(shape, scale=scale, zero=zero, kind=kind, buffer=buffer, axis=axis)
 
@@ -79,7 +84,8 @@ class Chain:
         count = len(scales)
         values = self.rng.choice([0, 1, -1], count) * self.rng.integers(0, 20000, count)
         unit = self.quantization(data)[0]
-        return self.constant(values.astype(np.int32), [unit * scale for scale in scales], [0] * count)
+        kind = np.int64 if self.wide else np.int32
+        return self.constant(values.astype(kind), [unit * scale for scale in scales], [0] * count)
 
     def model(self, inputs: list[int], outputs: list[int]) -> bytes:
         """The file."""
@@ -159,8 +165,8 @@ def residual(chain: Chain, data: int) -> int:
 def constant_operand(chain: Chain, data: int) -> int:
     """A constant for each channel added or multiplied."""
     channels = chain.shape(data)[3]
-    values = chain.rng.integers(-128, 128, channels).astype(np.int8)
-    held = chain.constant(values, [0.02], [int(values[0])])
+    values = chain.rng.integers(-128, 128, channels).astype(np.int16 if chain.wide else np.int8)
+    held = chain.constant(values, [0.02], [0 if chain.wide else int(values[0])])
     op, table = chain.pick((("ADD", "AddOptions"), ("MUL", "MulOptions")))
     options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
     return chain.add(op, [data, held], chain.activation(chain.shape(data)), (table, options))
@@ -168,11 +174,11 @@ def constant_operand(chain: Chain, data: int) -> int:
 
 def activation(chain: Chain, data: int) -> int:
     """A function of each element."""
-    op = chain.pick(("LEAKY_RELU", "RELU", "LOGISTIC", "TANH", "HARD_SWISH", "QUANTIZE"))
+    op = chain.pick(("LEAKY_RELU", "QUANTIZE", "LOGISTIC", "TANH", *(() if chain.wide else ("HARD_SWISH", "RELU"))))
     if op == "LOGISTIC":
-        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / 256, -128))
+        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / (32768 if chain.wide else 256), -128))
     if op == "TANH":
-        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / 128, 0))
+        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / (32768 if chain.wide else 128), 0))
     options = ("LeakyReluOptions", {"alpha": 0.3}) if op == "LEAKY_RELU" else None
     return chain.add(op, [data], chain.activation(chain.shape(data)), options)
 
@@ -194,6 +200,8 @@ def pad(chain: Chain, data: int) -> int:
 def slice_(chain: Chain, data: int) -> int:
     """All channels but the first."""
     batch, height, width, channels = chain.shape(data)
+    if channels == 1:
+        return data
     starts = chain.constant(np.array([0, 0, 0, 1], np.int32), [], [])
     ends = chain.constant(np.array([batch, height, width, channels], np.int32), [], [])
     steps = chain.constant(np.ones(4, np.int32), [], [])
@@ -209,7 +217,7 @@ def mean_and_dense(chain: Chain, data: int) -> int:
     weights = chain.constant(chain.weights([5, channels], 0, 1), [0.01], [0])
     options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
     unit = chain.quantization(flat)[0] * 0.01
-    values = chain.rng.integers(-2000, 2000, 5).astype(np.int32)
+    values = chain.rng.integers(-2000, 2000, 5).astype(np.int64 if chain.wide else np.int32)
     bias = chain.constant(values, [unit], [0])
     inputs = [flat, weights, bias]
     return chain.add("FULLY_CONNECTED", inputs, chain.activation([batch, 5]), ("FullyConnectedOptions", options))
@@ -233,9 +241,9 @@ STEPS: tuple[Callable[[Chain, int], int], ...] = (
 )
 
 
-def random_chain(seed: int, steps: int = 5) -> bytes:
+def random_chain(seed: int, steps: int = 5, *, wide: bool = False) -> bytes:
     """A model of some random layers, a convolution first, a dense layer last."""
-    chain = Chain(seed)
+    chain = Chain(seed, wide=wide)
     data = start = chain.activation([1, 7, 6, 3])
     data = conv(chain, data)
     for _ in range(steps):

@@ -1,6 +1,7 @@
-"""Damage `.tflite` files at random, make Graphs of them and run them: `tflite_mutate.py FOLDER SEED COUNT`.
+"""Damage `.tflite` files at random and run them through the whole path: `tflite_mutate.py FOLDER SEED COUNT`.
 
-Prints one JSON line: how many files were read whole, how many ended in ModelError, and every other error.
+Each is read, made a Graph, run on paper, linted against a small device, and shown by `layers` and `memory`. Prints one
+JSON line: how many files were read whole, how many ended in ModelError, and every other error.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from typing import Any
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.config.files import SettingsLayer
+from onnxlint_cmsis.config.resolve import Configuration
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+from onnxlint_cmsis.tflite_files.memory_report import memory_reports
+from onnxlint_cmsis.tflite_files.memory_text import memory_lines, plan_cells
 from sample_tflm import describe
 from support.tflite_writer import restore, write
 
@@ -32,9 +36,10 @@ BUILDS = (
     TflmBuild(parse_target("cortex-m55", "main")),
     TflmBuild(parse_target("cortex-m4", "7.0.0"), optimized_for="SIZE", checks=False),
 )
-SETTINGS = make_settings(size_checks_limit="unlimited", size_checks_layers="unlimited")
-LINTED = 4
-"""One of so many is linted too."""
+NAME = "mutated.tflite"
+SETTINGS = Configuration(
+    isolated=True, options=SettingsLayer("arguments", "/", {"targets": ["m55"], "ram": "2K", "flash": "1K"})
+).settings_for(NAME)
 ADDRESS_SPACE = 2_500_000_000
 EXTREMES = (0, 1, 4, 127, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 8, 2**32 - 1)
 
@@ -89,22 +94,37 @@ def twist(described: dict[str, Any], chance: random.Random) -> bytes | None:
         return None
 
 
-def outcome(data: bytes, *, linted: bool) -> str:
-    """`read`, `refused`, or the traceback of what should not have happened; `linted` runs every check too."""
+def outcome(data: bytes) -> str:
+    """`read`, `refused`, or the traceback of what should not have happened."""
     try:
         model = read_tflite("mutated.tflite", data)
         for value in to_graph(model).constants.values():
             value.values()
         for build in BUILDS:
             interpret(model, build)
-        if linted:
-            lint_file("mutated.tflite", SETTINGS, data)
-            layers_table("mutated.tflite", SETTINGS, data)
+        _wired(data)
     except ModelError as error:
+        _lint(data)
         return "refused" if error.message and "\n" not in error.message else f"message: {error.message}"
     except Exception:
         return traceback.format_exc()
     return "read"
+
+
+def _lint(data: bytes) -> None:
+    """Findings of every rule, with too little RAM and flash."""
+    lint_file(NAME, SETTINGS, data)
+
+
+def _wired(data: bytes) -> None:
+    """What the commands lint, layers and memory do."""
+    _lint(data)
+    layers_table(NAME, SETTINGS, data)
+    for report in memory_reports(NAME, SETTINGS, data):
+        json.dumps(report)
+        if "arena_used" in report:
+            memory_lines(report, "cortex-m4")
+            plan_cells(report)
 
 
 def main(folder: str, seed: str, count: str) -> None:
@@ -118,7 +138,7 @@ def main(folder: str, seed: str, count: str) -> None:
     for number in range(int(count)):
         which = number % len(models)
         twisted = twist(described[which], chance) if chance.random() < 0.5 else None
-        kind = outcome(twisted or mutate(models[which], chance), linted=number % LINTED == 0)
+        kind = outcome(twisted or mutate(models[which], chance))
         if kind in found:
             found[kind] += 1
         else:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision
@@ -26,7 +27,7 @@ from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
@@ -62,11 +63,12 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node and target without a kernel; those of one reason are weighed together."""
+    told: frozenset[int] = subject.model.judged.told if subject.model.judged else frozenset()
     for reason, members in _by_reason(subject).items():
         weight = _weighed(subject.model, [member.record for member in members])
         for member in members:
             index = member.record.node.index
-            if subject.model.work[index].effort != 0 and index not in subject.model.told:
+            if subject.model.work[index].effort != 0 and index not in told:
                 yield _statement(subject.model.graph.path, member, reason, weight)
 
 

@@ -23,12 +23,16 @@ from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, float_name, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.shared_scales import one_scale
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
+WIDE = 16
+"""Bits of activations that need zero-point 0 in other layers."""
+SYMMETRIC = 'extra_options={"ActivationSymmetric": True}'
 COPY = "move"
 """Kind of plain code that only copies elements."""
 
@@ -68,4 +72,6 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
             wanted[float_name(record.node.outputs[0])] = source
     if not wanted:
         return "Give both one scale and zero-point."
+    if any(numbers.bits == WIDE and any(numbers.zero_points or ()) for numbers in wanted.values()):
+        return advice(graph, "Quantize int16 activations with zero-point 0 first", SYMMETRIC)
     return advice(graph, "Give what they read and write one scale and zero-point", overrides(wanted))

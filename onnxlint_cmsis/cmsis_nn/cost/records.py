@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.cost import cost
-from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, number, target_of, text
+from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, target_of, text
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
 
 ENTRIES = {
@@ -29,11 +29,10 @@ _REQUIRED = {
     **dict.fromkeys(("fc", "softmax"), ("in_c", "out_c")),
     **dict.fromkeys(("add", "mul"), ("in_c",)),
 }
-_TARGET = ("version", "isa", "cpu", "compiler")
 _LONG = ("n", "in_c", "out_c", "ch_mult")
 """LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult")
-_KNOWN = ("kind", *_SIZES, *_TARGET)
+_KNOWN = ("kind", *_SIZES, *TARGET_FIELDS)
 _OTHERS = ("reps", "instructions")
 
 

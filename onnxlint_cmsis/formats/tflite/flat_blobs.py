@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.formats.tflite.flat_table import SCALARS
-from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, UNIONS
+from onnxlint_cmsis.formats.tflite.schema_names import ENUMS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.named_tuples import NamedTuple
 
@@ -32,7 +32,7 @@ class Blob(NamedTuple):
 
 
 def table(kind: str, values: Mapping[str, float | bool | str | Address]) -> Blob:
-    """A table by the schema's names: numbers, names of enumerations, addresses; a union's type under `NAME_type`."""
+    """A table without unions, by the schema's names: numbers, names of enumerations, addresses."""
     entries = sorted(_entries(kind, values), key=lambda entry: -entry.width)
     length = 4 + 2 * (1 + max((entry.slot for entry in entries), default=-1))
     start = -(-length // 8) * 8
@@ -61,11 +61,8 @@ class _Entry(NamedTuple):
 def _entries(kind: str, values: Mapping[str, float | bool | str | Address]) -> list[_Entry]:
     found = []
     for name, value in values.items():
-        union = name.removesuffix("_type") if name not in fields(kind) else ""
-        field = fields(kind)[union or name]
-        if union:
-            found.append(_Entry(field.slot - 1, "B", 1, UNIONS[field.type].index(str(value))))
-        elif isinstance(value, Address):
+        field = fields(kind)[name]
+        if isinstance(value, Address):
             found.append(_Entry(field.slot, "I", 4, 0, value))
         else:
             found.append(_Entry(field.slot, *SCALARS[field.type], number(field.type, value)))

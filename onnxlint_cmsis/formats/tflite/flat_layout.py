@@ -45,7 +45,7 @@ class FlatLayout(NamedTuple):
 
 
 def flat_layout(file: FlatFile) -> FlatLayout:
-    """The layout of a file. Raises ModelError where an offset leads out of it."""
+    """The layout of a file. Raises ModelError where an offset leads out of it, or its vectors overlap too much."""
     walk = _Walk(file)
     walk.refer(0, "Model")
     while walk.pending:
@@ -81,6 +81,7 @@ class _Walk:
         inner = "ubyte" if kind == "string" else kind[1:-1]
         width = SCALARS[inner][1] if inner in SCALARS else 4
         first, count = self._file.vector(start, width)
+        self._file.spend(count * width)
         end = first + count * width + (kind == "string")
         places = () if inner in SCALARS else tuple(range(first, end, width))
         self._add(FlatObject(start, end, places))

@@ -1,4 +1,4 @@
-"""Tables that an edit of a `.tflite` file adds: tensors, buffers, operators, operator codes, changed options."""
+"""Tables that an edit of a `.tflite` file adds: tensors, buffers, changed options."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from onnxlint_cmsis.formats.tflite.flat_table import Table, Value
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.named_tuples import NamedTuple
-
-PLACEHOLDER = 127
-"""Number in `deprecated_builtin_code` of operators that only `builtin_code` names."""
 
 
 class NewTensor(NamedTuple):
@@ -31,23 +28,6 @@ class NewTensor(NamedTuple):
     """Scales and zero-points."""
 
 
-class NewOperator(NamedTuple):
-    """A builtin operator that the file does not have yet."""
-
-    op: str
-    """Operator in the schema's words."""
-    version: int
-    """Version of it."""
-    inputs: tuple[int, ...]
-    """Tensors read; -1 for an omitted one."""
-    outputs: tuple[int, ...]
-    """Tensors written."""
-    options_type: str
-    """Table with the options: `PadOptions`."""
-    options: Mapping[str, float | str]
-    """Options by the schema's names; defaults may be left out."""
-
-
 def tensor(flat: FlatEdit, new: NewTensor, buffer: int) -> Address:
     """A tensor whose values are in a buffer."""
     values: dict[str, float | str | Address] = {"type": new.elem_type, "buffer": buffer}
@@ -61,22 +41,6 @@ def tensor(flat: FlatEdit, new: NewTensor, buffer: int) -> Address:
 def buffer(flat: FlatEdit, data: bytes) -> Address:
     """A buffer with these bytes."""
     return flat.append(table("Buffer", {"data": flat.append(scalars("ubyte", data))}))
-
-
-def operator(flat: FlatEdit, new: NewOperator, code: int) -> Address:
-    """An operator with the index of its code."""
-    values: dict[str, float | str | Address] = {"opcode_index": code, "builtin_options_type": new.options_type}
-    values["inputs"] = flat.append(scalars("int", new.inputs))
-    values["outputs"] = flat.append(scalars("int", new.outputs))
-    values["builtin_options"] = flat.append(table(new.options_type, new.options))
-    return flat.append(table("Operator", values))
-
-
-def operator_code(flat: FlatEdit, builtin: int, version: int) -> Address:
-    """A builtin operator's code, with its number in both fields as converters write it."""
-    deprecated = min(builtin, PLACEHOLDER)
-    values = {"deprecated_builtin_code": deprecated, "version": version, "builtin_code": builtin}
-    return flat.append(table("OperatorCode", values))
 
 
 def changed_table(flat: FlatEdit, old: Table, changes: Mapping[str, Value]) -> Address:

@@ -1,4 +1,4 @@
-"""Edits of a `.tflite` file in its own words: tensors, buffers, operators, options; everything else stays."""
+"""Edits of a `.tflite` file in its own words: tensors, buffers, inputs of operators, options; everything else stays."""
 
 from __future__ import annotations
 
@@ -9,37 +9,19 @@ from collections.abc import Mapping, Sequence
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import flat_blobs, new_objects
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.flat_blobs import Address
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import SCALARS, Table, Value, table_at
-from onnxlint_cmsis.formats.tflite.new_objects import NewOperator, NewTensor
+from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.schema_names import OPERATORS
 from onnxlint_cmsis.formats.tflite.schema_tables import fields
 from onnxlint_cmsis.graph.model import StoredQuantization
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.graph.model_error import ModelError
 
 OUTSIDE = 1
 """Offset of bytes up to which they are in the flatbuffer; larger ones lead behind it, in files beyond 2 GB."""
-
-
-class TensorPlace(NamedTuple):
-    """A tensor by where the file has it."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Tensor of the subgraph."""
-
-
-class OperatorPlace(NamedTuple):
-    """An operator by where the file has it before all edits."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Operator of the subgraph."""
 
 
 class TfliteEdit:
@@ -48,7 +30,10 @@ class TfliteEdit:
     def __init__(self, path: str, data: bytes) -> None:
         """Raises ModelError for a file that cannot be read, NotAppliedError for one that is not edited."""
         self.model = read_tflite(path, data)
-        self._flat = FlatEdit(data)
+        try:
+            self._flat = FlatEdit(data)
+        except ModelError as error:
+            raise NotAppliedError(f"a part of the file that no runtime needs is damaged: {error}") from None
         file = FlatFile(data)
         self._root = table_at(file, "Model", file.follow(0))
         self._subgraphs = self._root.tables("subgraphs")
@@ -61,9 +46,6 @@ class TfliteEdit:
         self._options: dict[OperatorPlace, dict[str, Value]] = {}
         self._more_tensors: list[list[Address]] = [[] for _ in self._subgraphs]
         self._more_buffers: dict[bytes, tuple[int, Address]] = {}
-        self._codes = [(code.number("version"), _code_of(code)) for code in self._root.tables("operator_codes")]
-        self._more_codes: list[Address] = []
-        self._order = [[_address(each) for each in operators] for operators in self._operators]
 
     def tensor(self, place: TensorPlace) -> TfliteTensor:
         """A tensor as the file has it before all edits."""
@@ -123,12 +105,6 @@ class TfliteEdit:
         """Give an operator another value of an option."""
         self._options.setdefault(place, {})[name] = value
 
-    def insert_operator(self, before: OperatorPlace, new: NewOperator) -> None:
-        """Put a new operator right before another one."""
-        order = self._order[before.subgraph]
-        anchor = order.index(_address(self._operators[before.subgraph][before.number]))
-        order.insert(anchor, new_objects.operator(self._flat, new, self._code(new.op, new.version)))
-
     def data(self) -> bytes:
         """The file as it is now; to be asked for once. Raises NotAppliedError."""
         for place, inputs in self._inputs.items():
@@ -140,11 +116,8 @@ class TfliteEdit:
         for number, subgraph in enumerate(self._subgraphs):
             tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
             self._flat.write_addresses(subgraph.place("tensors"), tensors)
-            self._flat.write_addresses(subgraph.place("operators"), self._order[number])
         buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
         self._flat.write_addresses(self._root.place("buffers"), buffers)
-        codes = [*map(_address, self._root.tables("operator_codes")), *self._more_codes]
-        self._flat.write_addresses(self._root.place("operator_codes"), codes)
         return self._flat.data()
 
     def _write_options(self, operator: Table, changes: Mapping[str, Value]) -> None:
@@ -194,14 +167,6 @@ class TfliteEdit:
             self._more_buffers[data] = index, new_objects.buffer(self._flat, data)
         return self._more_buffers[data][0]
 
-    def _code(self, op: str, version: int) -> int:
-        """Index of an operator code, a new one where the file has none."""
-        number = OPERATORS.index(op)
-        if (version, number) not in self._codes:
-            self._more_codes.append(new_objects.operator_code(self._flat, number, version))
-            self._codes.append((version, number))
-        return self._codes.index((version, number))
-
 
 def _check_inside(buffers: Sequence[Table], operators: Sequence[Sequence[Table]]) -> None:
     """Raise NotAppliedError for a file with bytes behind its flatbuffer, as those beyond 2 GB have them."""
@@ -212,7 +177,3 @@ def _check_inside(buffers: Sequence[Table], operators: Sequence[Sequence[Table]]
 
 def _address(table: Table) -> Address:
     return Address(table.span.offset)
-
-
-def _code_of(code: Table) -> int:
-    return max(code.number("deprecated_builtin_code"), code.number("builtin_code"))

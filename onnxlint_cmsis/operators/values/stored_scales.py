@@ -31,6 +31,10 @@ CLAMPS = {
 }
 """Bounds of the activations that an operator may end in; the others compute something else."""
 HALF = 0.5
+SHORT_MULTIPLIER = 2.0**-14
+"""Relative error of results in int16, whose multipliers have 16 bits (MultiplyByQuantizedMultiplier of int64)."""
+WIDE = ("int16",)
+"""Results of which one step of the scale says little of how far a function in fixed-point numbers is off."""
 
 
 class RealView(ValueView):
@@ -82,21 +86,30 @@ def vector_of(numbers: Sequence[float], stored: StoredQuantization, rank: int) -
 
 
 def through_scales(
-    rule: ValueRule, like: Likeness | None = None, *, error: float = 0.0, rescales: bool = False
+    rule: ValueRule, like: Likeness | None = None, *, error: float = 0.0, rescales: bool = False, copies: bool = False
 ) -> ValueRule:
     """A function of real numbers as an operator with stored scales computes it.
 
-    `error` is how far the kernel may be from it in steps of the result; `rescales` tells that the kernel multiplies
-    integers by one factor, whose result is rounded twice.
+    `error` is how far the kernel may be from it in steps of an int8 result; `rescales` tells that the kernel multiplies
+    integers by one factor, whose result is rounded twice; `copies` that it takes stored numbers as they are, so that
+    nothing is said where operands and result have other scales or zero-points.
     """
 
     def values(node: Node, view: ValueView) -> Interval | None:
+        if (error > HALF and view.made_type(node) in WIDE) or (copies and not _one_scale(node, view)):
+            return None
         inputs = RealView(node, view)
         real = rule(like(node, inputs) if like else node, inputs)
         factor = rescaling(node, view) if rescales else 0.0
         return None if real is None else stored(real, node, view, error + float(twice_rounded(np.float64(factor))))
 
     return values
+
+
+def _one_scale(node: Node, view: ValueView) -> bool:
+    """Whether all data has the scale and zero-point of the result, or none has any."""
+    names = (node.outputs[0], *(node.inputs[place] for place in view.roles(node).data_of(node)))
+    return len({view.graph.quantization.get(name) for name in names}) == 1
 
 
 def rescaling(node: Node, view: ValueView) -> float:
@@ -136,7 +149,8 @@ def stored(real: Interval, node: Node, view: ValueView, error: Floats | float = 
 
 def _in_steps(real: Interval, made: StoredQuantization, error: Floats | float, elem_type: str) -> Interval | None:
     steps = divide(real, number(made.scales[0]), 0.0)
-    margins = [np.where(steps.zero, 0, NEAR + error + SLACK * _size(end)) for end in steps[:2]]
+    relative = SHORT_MULTIPLIER if elem_type in WIDE else SLACK
+    margins = [np.where(steps.zero, 0, NEAR + error + relative * _size(end)) for end in steps[:2]]
     zero = number(float(made.zero_points[0]) if made.zero_points else 0.0)
     return in_steps(steps.widened(*margins), zero, elem_type)
 

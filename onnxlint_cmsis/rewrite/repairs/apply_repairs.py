@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade
+    from onnxlint_cmsis.rewrite.tflite_graph_edit import TfliteGraphEdit
     from onnxlint_cmsis.types import KernelCall
 
 
@@ -39,7 +41,7 @@ def repaired(
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = GraphEdit(data, graph, clean, records), []
+        edit, made = _edit(data, graph, clean, records), []
         for site in left:
             try:
                 made.append((site, site.row.apply(edit, site.record)))
@@ -50,3 +52,14 @@ def repaired(
             edit.drop_unread()
             return RepairedBytes(edit.data() if made else data, tuple(made), tuple(refused))
         left.remove(refused[-1][0])
+
+
+def _edit(
+    data: bytes, graph: Graph, clean: Callable[[KernelCall], bool], records: tuple[LoweredLayer, ...]
+) -> GraphEdit | TfliteGraphEdit:
+    """An edit of the file's format. Raises NotAppliedError."""
+    if not is_tflite_path(graph.path):
+        return GraphEdit(data, graph, clean, records)
+    from onnxlint_cmsis.rewrite.tflite_graph_edit import TfliteGraphEdit
+
+    return TfliteGraphEdit(data, graph, clean)

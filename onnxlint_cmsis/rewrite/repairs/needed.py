@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
+from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
-    from onnxlint_cmsis.types import Finding
 
 
 class RepairSite(NamedTuple):
@@ -30,7 +30,7 @@ class RepairSite(NamedTuple):
 def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
     """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
     met = {id(record): _hazards(model, record) for record in _records(model)}
-    for row in REPAIRS:
+    for row in repairs_for(model.path):
         for node in row.nodes(model.graph) if row.nodes else ():
             yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
         for record in model.lowered.beside if row.causes else ():
@@ -44,11 +44,11 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
 
 def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
     """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
-    for row in (row for row in REPAIRS if row.rule and row.rule == finding.name and row.nodes):
+    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.nodes):
         fitting = row.nodes(model.graph) if row.nodes else iter(())
         return row if any(fitting) else None
     hazard = finding.properties.get("hazard")
-    for row in REPAIRS if hazard else ():
+    for row in repairs_for(model.path) if hazard else ():
         if hazard in row.hazards:
             for record in _records(model):
                 if record.node.label == finding.location.node and not row.refusal(model.graph, record):

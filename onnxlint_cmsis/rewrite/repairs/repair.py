@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
 
 class RepairRow(NamedTuple):
@@ -28,8 +27,8 @@ class RepairRow(NamedTuple):
     """Whether it costs next to nothing, so that it is done before any channel count is changed."""
     refusal: Callable[[Graph, LoweredLayer], str]
     """Why it does not fit a layer, as a clause; empty where it fits."""
-    apply: Callable[[GraphEdit, LoweredLayer], RepairMade]
-    """Does it. Raises NotAppliedError."""
+    apply: Callable[[Any, LoweredLayer], RepairMade]
+    """Does it to an edit of its format (GraphEdit, TfliteGraphEdit). Raises NotAppliedError."""
     rule: str = ""
     """Name of the rule whose findings it answers, where these are no hazards."""
     nodes: Callable[[Graph], Iterator[Node]] | None = None

@@ -59,6 +59,14 @@ def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
     return Layer(node, call, _channels(graph, node, call, groups), groups, macs=tflite_macs(graph, node) or None)
 
 
+def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
+    """The last axis of input and output; none where one has no axes."""
+    ranks = [len(graph.shape(name) or ()) for name in (data, made)]
+    if not all(ranks):
+        return {}
+    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(made, ranks[1] - 1)}
+
+
 def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[str, Channel]:
     """Places of the channel counts by CMSIS-NN's names; none where another count may be another function's.
 
@@ -66,10 +74,7 @@ def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[s
     """
     form = operator_of(node).roles.form
     if call.entry.startswith(POINTWISE):
-        return {
-            "input_dims.c": Channel(node.inputs[0], _last(graph, node.inputs[0])),
-            "output_dims.c": Channel(node.outputs[0], _last(graph, node.outputs[0])),
-        }
+        return _last_axes(graph, node.inputs[0], node.outputs[0])
     if form is None:
         return {}
     weights = node.inputs[1]
@@ -82,7 +87,3 @@ def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[s
         return {}
     columns = Channel(weights, 1 if form is Form.ROWS else 3, groups)
     return {"input_dims.c": columns, "output_dims.c": Channel(weights, 0)}
-
-
-def _last(graph: Graph, tensor: str) -> int:
-    return max(len(graph.shape(tensor) or ()) - 1, 0)

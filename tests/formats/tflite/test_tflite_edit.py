@@ -13,11 +13,12 @@ import pytest
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.formats.tflite import schema_tables
+from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import table_at
-from onnxlint_cmsis.formats.tflite.new_objects import NewOperator, NewTensor
+from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.tflite_edit import OperatorPlace, TensorPlace, TfliteEdit
+from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
 from onnxlint_cmsis.graph.model import StoredQuantization
 from support.paths import SHARED
 from support.tflite_models import conv_model, tensor
@@ -134,20 +135,6 @@ def test_a_new_bias_becomes_an_input() -> None:
     assert after == before
 
 
-def test_an_operator_goes_before_another() -> None:
-    data = write(conv_model())
-    made = edit(data)
-    pads = made.add_tensor(0, NewTensor("pads", "INT32", (4, 2), bytes(32)))
-    padded = made.add_tensor(0, NewTensor("padded", "INT8", (1, 5, 5, 8), b"", StoredQuantization((0.5,), (0,))))
-    made.insert_operator(CONV, NewOperator("PAD", 2, (0, pads), (padded,), "PadOptions", {}))
-    made.set_input(CONV, 0, padded)
-    operators = read_tflite("m.tflite", made.data()).subgraphs[0].operators
-    assert [(each.op, each.version, each.inputs, each.outputs) for each in operators] == [
-        ("PAD", 2, (0, 3), (4,)),
-        ("CONV_2D", 3, (4, 1, -1), (2,)),
-    ]
-
-
 def test_an_option_that_the_file_leaves_out_can_be_given() -> None:
     data = write(conv_model())
     made = edit(data)
@@ -244,6 +231,15 @@ def test_buffers_behind_the_flatbuffer_are_refused() -> None:
     data = write(conv_model(buffers=[{}, {"offset": 8, "size": 32}, {"data": list(b"1.5.0")}]))
     with pytest.raises(NotAppliedError, match="keeps buffers behind the flatbuffer"):
         edit(data)
+
+
+def test_damage_where_nobody_reads_is_a_reason_to_leave_the_file() -> None:
+    model = conv_model()
+    model["external_buffers"] = [{"packing": "here"}]
+    data = write(model)
+    place = data.index(b"\4\0\0\0here")
+    with pytest.raises(NotAppliedError, match=r"no runtime needs is damaged: .* claims 16777220"):
+        edit(data[:place] + b"\4\0\0\1" + data[place + 4 :])
 
 
 def test_sparse_tensors_are_refused() -> None:

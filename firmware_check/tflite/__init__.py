@@ -1,0 +1,1 @@
+"""`.tflite` files as firmware: the calls that TensorFlow Lite Micro makes, held against LiteRT."""

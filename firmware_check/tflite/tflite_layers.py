@@ -1,0 +1,131 @@
+"""Operators of a `.tflite` file as layers: the numbers that TensorFlow Lite Micro hands to CMSIS-NN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+from firmware_check import softmax_s16
+from firmware_check.numbers import ADD_LEFT_SHIFT, add_constants, quantize_multiplier, softmax_constants
+from firmware_check.program import Array
+from firmware_check.reading.unsupported import Unsupported
+from firmware_check.tflite.tflite_layer import WITHOUT_CALL, TfliteLayer
+from firmware_check.tflite.tflite_space import ACTIVATIONS, bounds
+from firmware_check.tflite.tflite_weighted import convolution, dense, transposed
+
+if TYPE_CHECKING:
+    from firmware_check.tflite.tflite_space import TfliteSpace
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+
+
+def pool(layer: TfliteLayer) -> None:
+    """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    form = "avgpool" if layer.operator.op == "AVERAGE_POOL_2D" else "max_pool"
+    layer.step(form, (layer.source(),), rescale=quantize_multiplier(1.0), whole=False)
+
+
+def elementwise(layer: TfliteLayer) -> None:
+    """ADD and MUL of equal shapes."""
+    first, second = layer.source(0), layer.source(1)
+    if first.shape != second.shape:
+        raise Unsupported("the shapes of its operands differ")
+    one, other = first.quantization.scale, second.quantization.scale
+    result = layer.space.quantization(layer.output).scale
+    left_shift = ADD_LEFT_SHIFT[first.quantization.bits]
+    layer.step(
+        layer.operator.op.lower(),
+        (first, second),
+        offsets=(-first.quantization.zero_point, -second.quantization.zero_point),
+        scales=(one / result, other / result),
+        constants=add_constants(one, other, result, left_shift=left_shift),
+        left_shift=left_shift,
+        output=quantize_multiplier(one * other / result),
+    )
+
+
+def softmax(layer: TfliteLayer) -> None:
+    """SOFTMAX over the last axis."""
+    source = layer.source()
+    beta = float(cast(float, layer.operator.options.get("beta", 1.0)))
+    row = source.shape[-1]
+    scale, rows = source.quantization.scale * beta, prod(source.shape[:-1])
+    if source.quantization.bits == 16:
+        tables = {"exponentials": softmax_s16.exponentials(), "reciprocals": softmax_s16.reciprocals()}
+        made = tuple(Array(name, "int16_t", values) for name, values in tables.items())
+        constants: object = softmax_s16.multiplier(scale)
+        layer.step("softmax", (source,), made, rows=rows, row=row, constants=constants)
+        return
+    layer.step("softmax", (source,), rows=rows, row=row, constants=softmax_constants(scale))
+
+
+def pad(layer: TfliteLayer) -> None:
+    """PAD and PADV2 of up to four axes."""
+    source = layer.source()
+    amounts = layer.space.numbers(layer.operator.inputs[1]).reshape(-1, 2)
+    missing = 4 - len(source.shape)
+    if missing < 0:
+        raise Unsupported(f"it pads {len(source.shape)} axes; up to 4 are supported")
+    fill = source.quantization.zero_point
+    if len(layer.operator.inputs) > 2:
+        fill = int(layer.space.numbers(layer.operator.inputs[2]).reshape(-1)[0])
+    size, before, after = (
+        [padding] * missing + [int(each) for each in numbers]
+        for padding, numbers in ((1, source.shape), (0, amounts[:, 0]), (0, amounts[:, 1]))
+    )
+    layer.step("pad", (source,), size=size, before=before, after=after, fill=fill)
+
+
+def requantize(layer: TfliteLayer) -> None:
+    """QUANTIZE between integers, RELU and RELU6: a change of scale, perhaps with bounds."""
+    source, made = layer.source(), layer.space.quantization(layer.output)
+    limits = bounds(made, ACTIVATIONS[layer.operator.op if layer.operator.op in ACTIVATIONS else "NONE"])
+    rescale = quantize_multiplier(source.quantization.scale / made.scale)
+    layer.step("requantize", (source,), limits=limits, rescale=rescale)
+
+
+def concatenation(layer: TfliteLayer) -> None:
+    """CONCATENATION: one copying loop for each input."""
+    values = tuple(layer.space.known(index) for index in layer.operator.inputs)
+    made = layer.space.tensor(layer.output)
+    axis = int(cast(int, layer.operator.options.get("axis", 0))) % len(made.shape)
+    scale = layer.space.quantization(layer.output).scale
+    layer.step(
+        "concat",
+        values,
+        outer=prod(made.shape[:axis]),
+        rows=[value.shape[axis] for value in values],
+        inner=prod(made.shape[axis + 1 :]),
+        total=made.shape[axis],
+        rescales=[quantize_multiplier(value.quantization.scale / scale) for value in values],
+    )
+
+
+BUILDERS: dict[str, Callable[[TfliteLayer], None]] = {
+    "CONV_2D": convolution,
+    "DEPTHWISE_CONV_2D": convolution,
+    "TRANSPOSE_CONV": transposed,
+    "FULLY_CONNECTED": dense,
+    "AVERAGE_POOL_2D": pool,
+    "MAX_POOL_2D": pool,
+    "ADD": elementwise,
+    "MUL": elementwise,
+    "SOFTMAX": softmax,
+    "PAD": pad,
+    "PADV2": pad,
+    "QUANTIZE": requantize,
+    "RELU": requantize,
+    "RELU6": requantize,
+    "CONCATENATION": concatenation,
+}
+"""Operators that become layers; RESHAPE and its like are the same memory."""
+
+
+def build(space: TfliteSpace, operator: TfliteOperator, row: TflmOperator) -> None:
+    """Add the layer of an operator. Raises Unsupported."""
+    builder = BUILDERS.get(operator.op)
+    if builder is None:
+        called = ", ".join(row.functions)
+        raise Unsupported(f"this firmware has no call of {called}" if called else f"{WITHOUT_CALL}, which is not run")
+    builder(TfliteLayer(space, operator, row))

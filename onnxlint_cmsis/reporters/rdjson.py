@@ -1,0 +1,38 @@
+"""Reviewdog Diagnostic Format (rdjson): findings as comments on a pull request."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.reporters.links import rule_page
+from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.uris import posix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxlint_cmsis.reporters.report_run import Run
+    from onnxlint_cmsis.results.file_result import FileResult
+
+_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+
+
+def render(run: Run) -> str:
+    """One diagnostic for each finding and internal error."""
+    found = [each for file in run.files for each in _diagnostics(file)]
+    return json.dumps({"source": {"name": "onnxlint-cmsis"}, "diagnostics": found}, indent=1) + "\n"
+
+
+def _diagnostics(file: FileResult) -> Iterator[dict[str, object]]:
+    """A model is no text, so that every finding is on its first line."""
+    where = {"path": posix(file.path), "range": {"start": {"line": 1, "column": 1}}}
+    for finding in file.findings:
+        yield {
+            "message": printable(finding.complete),
+            "location": where,
+            "severity": _SEVERITIES[finding.level.name.lower()],
+            "code": {"value": finding.code, "url": rule_page(finding.code)},
+        }
+    if file.error:
+        yield {"message": f"internal error: {printable(file.error)}", "location": where, "severity": "ERROR"}

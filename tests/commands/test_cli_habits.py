@@ -1,0 +1,139 @@
+"""What users of ruff expect: suggestions, .gitignore, the folder as default, --no-fix, completion, rdjson."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.commands.command_table import COMMANDS
+from onnxlint_cmsis.commands.progress import FilesDone
+from onnxlint_cmsis.config.settings import KEYS
+from support.models import text
+
+MODEL = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) <float[4, 3, 1, 1] v = {1}, float[3, 4, 1, 1] w = {1}> {
+        a = Conv(x, v)
+        y = Conv(a, w)
+    }
+"""
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is missing")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("kept.onnx", "out/made.onnx"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(text(MODEL).SerializeToString())
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main([*words])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--taget", "m4", "x.onnx"], "did you mean --target"),
+        (["--target", "cortex-m44", "x.onnx"], "did you mean cortex-m4"),
+        (["--release", "7.0.0x", "x.onnx"], "did you mean 7.0.0"),
+        (["--select", "CNN3021", "x.onnx"], "did you mean CNN302"),
+        (["--compiler", "gccc", "x.onnx"], "gcc"),
+        (["config", "relase"], "did you mean release"),
+        (["--zzz"], "see onnxlint-cmsis --help"),
+    ],
+)
+def test_a_misspelt_word_gets_a_suggestion(words: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert hint in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_folder_is_searched_where_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "--show-files")[1].split() == ["kept.onnx", "out/made.onnx"]
+
+
+@needs_git
+def test_what_git_ignores_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".gitignore").write_text("out/\n")
+    assert len(said(capsys, "--show-files")[1].split()) == 2
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    assert said(capsys, "--show-files")[1].split() == ["kept.onnx"]
+    assert said(capsys, "--show-files", "out/made.onnx")[1].split() == ["out/made.onnx"]
+    assert len(said(capsys, "--show-files", "--no-respect-gitignore")[1].split()) == 2
+    subprocess.run(["git", "add", "-f", "out/made.onnx"], cwd=folder, check=True)
+    assert len(said(capsys, "--show-files")[1].split()) == 2
+
+
+def test_no_fix_takes_fix_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / "kept.onnx").read_bytes()
+    _, out, _ = said(capsys, "--isolated", "--fix", "--no-fix", "kept.onnx")
+    assert "fixed" not in out.replace("fixable", "")
+    assert (folder / "kept.onnx").read_bytes() == before
+
+
+def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "config")[1].split() == [key.name for key in KEYS]
+    _, out, _ = said(capsys, "config", "release")
+    assert "Option: --release" in out and 'Default: "7.0.0"' in out
+
+
+def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    code, out, _ = said(capsys, "completion", "bash")
+    assert code == 0
+    assert all(command.name in out for command in COMMANDS)
+    assert "--fix-policy" in out
+    check = subprocess.run(["bash", "-n"], input=out, text=True, check=False)
+    assert check.returncode == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_rdjson_has_what_reviewdog_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.onnx").write_bytes(b"no model")
+    _, out, _ = said(capsys, "--isolated", "--output-format", "rdjson", "bad.onnx")
+    (found,) = json.loads(out)["diagnostics"]
+    assert found["location"] == {"path": "bad.onnx", "range": {"start": {"line": 1, "column": 1}}}
+    assert (found["severity"], found["code"]["value"]) == ("ERROR", "CNN002")
+
+
+def test_records_take_target_and_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    record = {"wrapper": "convolve_s8", "in": [1, 1, 32, 4], "filter": [8, 1, 3, 4], "out": [1, 1, 30, 8]}
+    lines = [
+        {**record, "target": "cortex-m55", "release": "7.0.0"},
+        {**record, "cpu": "cortex-m55", "version": "7.0.0"},
+        {**record, "target": "cortex-m55", "cpu": "cortex-m4"},
+        {**record, "target": "cortex-m555"},
+    ]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, err = said(capsys, "route", str(file))
+    first, second, third, fourth = map(json.loads, out.splitlines())
+    assert (code, err) == (2, "")
+    assert first["kernel"] == second["kernel"] == "arm_convolve_1_x_n_s8"
+    assert "exclude each other" in third["error"]
+    assert "did you mean cortex-m55" in fourth["error"]
+
+
+def test_a_terminal_sees_which_file_a_run_is_at(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = FilesDone(2)
+    progress.step("a.onnx")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "20")
+    progress = FilesDone(2)
+    progress.step("folder/long name.onnx")
+    progress.close()
+    assert capsys.readouterr().err == "\r\x1b[K1 of 2 files: folde\r\x1b[K"

@@ -1,0 +1,217 @@
+"""What a check says of defects: predicted and seen or not, repaired, the compiler's, in a layer that did not run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import example_models as models
+from firmware_check import progress
+from firmware_check.arguments import board_named
+from firmware_check.blame import blamed
+from firmware_check.compilers import compiler_named
+from firmware_check.defects import Trouble, known_defects, unseen
+from firmware_check.errors import FirmwareError
+from firmware_check.flagged import flagged_layers
+from firmware_check.groups import groups_of
+from firmware_check.judging import _values
+from firmware_check.memory import Bytes, Memory
+from firmware_check.numbers import softmax_constants
+from firmware_check.observe import Observed
+from firmware_check.program import Array, Quantization, Step, Value
+from firmware_check.reading.constants import refuse_out_of_range, with_zeros
+from firmware_check.reading.unsupported import Unsupported
+from firmware_check.target_check import TargetCheck
+from firmware_check.verdict import Differences, Disagreement, LayerVerdict
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from support import firmware_models as more
+from support.firmware_runs import check, data, needs_firmware
+
+M4 = parse_target("cortex-m4", "4.0.0")
+PADDED = KernelCall(
+    "depthwise_s8", Dims(1, 5, 5, 4), Dims(1, 3, 3, 4), Dims(1, 5, 6, 4), padding=Pair(1, 1), pad_after=Pair(1, 2),
+    ch_mult=1,
+)  # fmt: skip
+
+
+def step(form: str = "convolve", call: KernelCall | None = PADDED, **more: object) -> Step:
+    values = [Value(name, place, (1, 4), (0, 1), Quantization(0.1, 0)) for place, name in enumerate("xy")]
+    return Step("layer", "Conv", form, (values[0],), values[1], call, **more)  # type: ignore[arg-type]
+
+
+def test_a_predicted_defect_that_occurs_has_the_code_of_the_linters_rule() -> None:
+    predicted = route(PADDED, M4)
+    ((code, text),) = known_defects(predicted, Trouble(0, ("5 of 9 values wrong",), ()))
+    assert (code, text) == ("CNN302", "5 of 9 values wrong; a known defect of this release: dw-3x3-padding-after")
+    assert list(unseen(predicted, Trouble(0, ("5 of 9 values wrong",), ()))) == []
+
+
+def test_a_predicted_defect_that_does_not_occur_is_a_failed_prediction() -> None:
+    (said,) = unseen(route(PADDED, M4), Trouble(0, (), ()))
+    assert said == "predicted dw-3x3-padding-after (CNN302), whose effect was not seen"
+
+
+def test_a_difference_of_one_in_most_elements_is_no_rounding() -> None:
+    assert _values(Differences(9, 1, 100), step()) == []
+    (said,) = _values(Differences(60, 1, 100), step())
+    assert said == "60 of 100 outputs differ from ONNX Runtime's, by up to 1 (allowed: 5% of them)"
+    assert _values(Differences(25, 1, 100), step("avgpool")) == []  # halves are rounded in another direction
+
+
+def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:
+    with pytest.raises(Unsupported, match="its scales give diff_min -8321499136, which int32_t does not hold"):
+        refuse_out_of_range(step("softmax", numbers={"constants": softmax_constants(2.0**-29)}))
+    with pytest.raises(Unsupported, match="its bias has 4294967296, which int32_t does not hold"):
+        refuse_out_of_range(step(arrays=(Array("bias", "int32_t", np.array([1 << 32])),)))
+    refuse_out_of_range(step("softmax", numbers={"constants": softmax_constants(0.1)}))
+
+
+def test_a_layer_without_a_bias_gets_zeros_where_that_is_asked_for() -> None:
+    bare = step(call=PADDED._replace(bias=False), arrays=(Array("weights", "int8_t", np.zeros(36)),))
+    given = with_zeros(bare)
+    assert given.call is not None
+    assert given.call.bias
+    assert given.arrays[-1].values.tolist() == [0, 0, 0, 0]
+    assert with_zeros(given) is given
+
+
+def layer(*disagreements: Disagreement) -> LayerVerdict:
+    return LayerVerdict(
+        "y", "y", "Conv", "f", "", None, Observed((), (), ""), 0, (0, 0), 1, Differences(0, 0, 9), None, disagreements
+    )
+
+
+def checked(compiler: str, *disagreements: Disagreement) -> TargetCheck:
+    none = Memory(Bytes(0, 0), Bytes(0, 0), Bytes(0, 0))
+    board = board_named("cortex-m4")
+    return TargetCheck("m.onnx", M4, board, False, (layer(*disagreements),), (), none, compiler=compiler)
+
+
+def test_what_is_wrong_with_one_compiler_and_right_with_another_is_the_compilers() -> None:
+    wrong = Disagreement("FWC002", "5 of 9 outputs differ")
+    gcc, clang = blamed([checked("gcc 12.2.1", wrong), checked("clang 16.0.6")])
+    (said,) = gcc.layers[0].disagreements
+    assert said.text == "5 of 9 outputs differ; right with clang 16.0.6: a defect of gcc 12.2.1, not of CMSIS-NN"
+    assert clang.layers[0].disagreements == ()
+    both = blamed([checked("gcc 12.2.1", wrong), checked("clang 16.0.6", wrong)])
+    assert [one.layers[0].disagreements for one in both] == [(wrong,), (wrong,)]
+
+
+def test_a_flagged_layer_that_did_not_run_is_told(tmp_path: Path) -> None:
+    graph = load(models.right_padding(tmp_path))
+    label = graph.nodes[0].label
+    unseen_layers = flagged_layers(graph, M4, {label})
+    assert unseen_layers == ((label, "dw-3x3-padding-after"),)
+    found = replace(checked("gcc 12.2.1"), unseen=unseen_layers)
+    assert (found.agrees, found.right, found.verdict) == (True, False, "agrees, but a flagged layer did not run")
+
+
+def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes() -> None:
+    board = board_named("cortex-m55")
+    large = [step(call=None, arrays=(Array("weights", "int8_t", np.zeros(200_000)),)) for _ in range(3)]
+    groups, left = groups_of([*large, step(call=None, arrays=(Array("w", "int8_t", np.zeros(600_000)),))], board, M4)
+    assert [len(group) for group in groups] == [1, 1, 1]
+    assert [why for _, why in left] == ["600000 bytes of constants; cortex-m55's board has 524288 of flash"]
+    small = [step(call=None) for _ in range(70)]
+    assert [len(group) for group in groups_of(small, board, M4)[0]] == [64, 6]
+
+
+def test_a_long_run_says_how_many_layers_ran(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    shown = progress.Progress("m.onnx on cortex-m4", 8)
+    for seconds, count in ((1, 1), (32, 4), (33, 5), (50, 8)):
+        clock[0] = 100.0 + seconds
+        for build in ("traced", "plain"):
+            shown.ran(Path(build), count)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"firmware_check: m.onnx on cortex-m4: {count} of 8 layers ran" for count in (2, 6)]
+
+
+def test_a_compiler_that_is_unknown_is_said() -> None:
+    with pytest.raises(FirmwareError, match="compiler 'icc' is not known; allowed: gcc, clang"):
+        compiler_named("icc")
+
+
+def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_path: Path) -> None:
+    dense = helper.make_node("Gemm", ["x", "w"], ["y"], name="dense")
+    model = models.save(tmp_path, "huge", [dense], ([1, 3000], [1, 1600]), {"w": np.zeros((3000, 1600))})
+    done = check(model, "--target", "cortex-m4")
+    assert done.returncode == 2
+    said = "the model does not fit the board: its weights take 4800000 bytes; cortex-m4's board has 4194304 of flash"
+    assert said in done.stderr
+
+
+def repaired(folder: Path) -> str:
+    """The same layer with its padding in a separate node."""
+    nodes = [
+        helper.make_node("Pad", ["x", "pads"], ["p"], name="pad", mode="constant"),
+        models.conv("p", "d", "y", group=4),
+    ]
+    weights = models.with_biases({"d": models.filters(4, 1, 3, 3)})
+    path = models.save(folder, "repaired", nodes, ([1, 4, 6, 6], [1, 4, 6, 7]), weights)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, 1, 1, 0, 0, 1, 2]), "pads"))
+    onnx.save(model, path)
+    return path
+
+
+@needs_firmware
+def test_a_defect_that_a_change_repairs_is_told_as_repaired(tmp_path: Path) -> None:
+    found = data(models.right_padding(tmp_path), "--against", repaired(tmp_path))
+    (comparison,) = found["comparisons"]
+    assert comparison["verdict"] == "repaired"
+    assert comparison["disagreements"] == []
+    assert [each["verdict"] for each in found["checks"]] == ["agrees, and is defective", "agrees"]
+
+
+@needs_firmware
+def test_a_bias_along_another_axis_is_one_line_or_read_leniently(tmp_path: Path) -> None:
+    from onnxruntime.quantization import QuantType
+
+    model = models.save(
+        tmp_path, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 4, 4]),
+        models.with_biases({"w": models.filters(4, 3, 1, 1)}),
+    )  # fmt: skip
+    path = more.quantized(model, tmp_path, activation_type=QuantType.QInt8)
+    file = onnx.load(path)
+    ranks = {each.name: len(each.dims) for each in file.graph.initializer}
+    for node in file.graph.node:
+        if node.op_type == "DequantizeLinear" and ranks.get(node.input[0]) == 1:
+            del node.attribute[:]
+            node.attribute.append(helper.make_attribute("axis", 3))
+    onnx.save(file, path)
+    done = check(path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "axis 3), which ONNX Runtime refuses; --lenient reads them along their own" in done.stderr
+    assert data(path, "--lenient")["checks"][0]["agrees"]
+
+
+@needs_firmware
+def test_float_weights_between_quantized_activations_come_with_advice(tmp_path: Path) -> None:
+    from onnxruntime.quantization import QuantType
+
+    path = more.quantized(models.one_dimensional(tmp_path), tmp_path, activation_type=QuantType.QInt8)
+    file = onnx.load(path)
+    numbers = {each.name: numpy_helper.to_array(each) for each in file.graph.initializer}
+    made = {name: node for node in file.graph.node for name in node.output}
+    for node in file.graph.node:
+        if node.op_type == "Conv":
+            integers = numbers[made[node.input[1]].input[0]].astype(np.float32)
+            file.graph.initializer.append(numpy_helper.from_array(integers * 0.01, f"{node.name}_float"))
+            node.input[1] = f"{node.name}_float"
+    onnx.save(file, path)
+    done = check(path)
+    assert done.returncode == 2
+    assert "quantize them too, to int8 with a scale for each output channel" in done.stderr

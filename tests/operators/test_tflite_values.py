@@ -1,0 +1,54 @@
+"""Values of TensorFlow Lite's operators where scales differ: what copies stored numbers says nothing then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.analysis import AnalysisSettings
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from support.tflite_chains import Chain
+
+
+def known_result(op, options, scale):
+    """What is known of the result of an operator on constants, with this scale of the result."""
+    chain = Chain(1)
+    start = chain.activation([1, 4, 4, 4], 0.1, 0)
+    weights = chain.constant(np.zeros((3, 1, 1, 4), np.int8), [0.01] * 3, [0] * 3)
+    bias = chain.constant(np.array([1000, 2000, 3000], np.int32), [0.001] * 3, [0] * 3)
+    conv = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
+    made = chain.add("CONV_2D", [start, weights, bias], chain.activation([1, 4, 4, 3], 0.1, 0), conv)
+    shape = [1, 4, 4, 6] if op == "CONCATENATION" else [1, 2, 2, 3] if op.endswith("POOL_2D") else [1, 4, 4, 3]
+    operands = [made] if op.endswith("POOL_2D") else [made, made]
+    end = chain.add(op, operands, chain.activation(shape, scale, 0), options)
+    model = TfliteAnalysis("a.tflite", AnalysisSettings(()), chain.model([start], [end]))
+    found = model.lanes().view.known(f"t{end}")
+    assert found is not None
+    return found
+
+
+POOL = ("Pool2DOptions", {"padding": "VALID", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2})
+COPYING = [
+    ("MAX_POOL_2D", POOL),
+    ("AVERAGE_POOL_2D", POOL),
+    ("MAXIMUM", None),
+    ("CONCATENATION", ("ConcatenationOptions", {"axis": 3})),
+]
+
+
+@pytest.mark.parametrize(("op", "options"), COPYING)
+def test_what_copies_is_followed_where_all_scales_are_one(op, options):
+    found = known_result(op, options, 0.1)
+    assert list(found.low.reshape(-1)[:3]) == [10, 20, 30]
+    assert not found.varies.any()
+
+
+@pytest.mark.parametrize(("op", "options"), COPYING)
+def test_what_copies_is_not_followed_between_scales(op, options):
+    assert known_result(op, options, 0.2).varies.all()
+
+
+def test_an_addition_is_followed_between_scales():
+    found = known_result("ADD", ("AddOptions", {}), 0.2)
+    assert list(found.low.reshape(-1)) == [10, 20, 30]
+    assert not found.varies.any()

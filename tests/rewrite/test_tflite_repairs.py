@@ -1,0 +1,97 @@
+"""Repairs of layers of `.tflite` files, proven with LiteRT."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.fix import Fixed, fix_model
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
+from support.random_tflite import RandomModel
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+
+FILE = "m.tflite"
+
+
+def fix(data: bytes) -> Fixed:
+    request = fix_request(make_settings(targets=["cortex-m55"], release="7.0.0", min_gain=0))
+    return fix_model(FILE, data, request)
+
+
+def proven(fixed: Fixed, name: str, text: str) -> TfliteModel:
+    """The fixed model, after a look at what the report says."""
+    assert fixed.model is not None, fixed.result.reason
+    assert [(row[1], row[2]) for row in map(tuple, fixed.result.rewrites)] == [(name, text)]
+    assert fixed.result.proof is not None
+    assert (fixed.result.proof.equal, fixed.result.proof.runtime) == (True, "LiteRT")
+    assert not fix(fixed.model).result.changed
+    return read_tflite(FILE, fixed.model)
+
+
+def test_a_wide_depthwise_layer_without_a_bias_gets_zeros() -> None:
+    """arm_depthwise_conv_s8_opt adds offsets to the address of the bias, null or not,."""
+    model = RandomModel(1)
+    source = model.tensor("x", [1, 6, 6, 140], 0.05, 0)
+    weights, _ = model.weights("w", [1, 3, 3, 140], 3, source, set())
+    del model.tensors[-1]
+    made = model.tensor("y", [1, 6, 6, 140], 0.05, 0)
+    options = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    last = model.operator("DEPTHWISE_CONV_2D", [source, weights], made, ("DepthwiseConv2DOptions", options))
+    new = proven(fix(model.finished(source, last)), "zero-bias", "gets a bias of zeros")
+    main = new.subgraphs[0]
+    bias = main.tensors[main.operators[0].inputs[2]]
+    assert (bias.elem_type, bias.shape, new.bytes_of(bias.buffer)) == ("INT32", (140,), bytes(560))
+    assert bias.quantization is not None
+    scales = main.tensors[weights].quantization
+    assert scales is not None
+    assert bias.quantization.scales == pytest.approx([0.05 * scale for scale in scales.scales])
+
+
+def row(*, layers: int = 1, padding: str = "SAME") -> bytes:
+    """1x5 convolutions of a row of 8, every second place, all with the same weights."""
+    model = RandomModel(1)
+    source = model.tensor("x", [1, 1, 8, 4], 0.05, 0)
+    pair = model.weights("w", [8, 1, 5, 4], 0, source, set())
+    options = {"padding": padding, "stride_w": 2, "stride_h": 1}
+    width = 4 if padding == "SAME" else 2
+    made = [model.tensor(f"y{number}", [1, 1, width, 8], 0.05, 0) for number in range(layers)]
+    for output in made:
+        model.operator("CONV_2D", [source, *pair], output, ("Conv2DOptions", options))
+    if layers == 1:
+        return model.finished(source, made[0])
+    return model.finished(source, model.operator("ADD", made, model.tensor("y", [1, 1, width, 8], 0.1, 0), None))
+
+
+def test_a_row_gets_a_wider_window() -> None:
+    text = "gets zeros along the width of its weights (2 before, 1 behind)"
+    new = proven(fix(row()), "wider-window", text)
+    assert new.subgraphs[0].tensors[1].shape == (8, 1, 8, 4)
+
+
+def test_without_padding_zeros_go_behind_the_weights() -> None:
+    new = proven(
+        fix(row(padding="VALID")), "wider-window", "gets zeros along the width of its weights (0 before, 1 behind)"
+    )
+    assert new.subgraphs[0].tensors[1].shape == (8, 1, 6, 4)
+
+
+def test_weights_that_two_layers_read_are_repaired_for_each() -> None:
+    fixed = fix(row(layers=2))
+    assert fixed.model is not None, fixed.result.reason
+    main = read_tflite(FILE, fixed.model).subgraphs[0]
+    assert [each.inputs[1] for each in main.operators[:2]] == [1, 1]
+    assert main.tensors[1].shape == (8, 1, 8, 4)
+    assert not fix(fixed.model).result.changed
+
+
+def test_repairs_that_need_operators_say_so() -> None:
+    rows = {row.name: row for row in repairs_for(FILE)}
+    assert {"zero-bias", "wider-window", "split-groups", "explicit-pad"} <= rows.keys()
+    assert rows.keys() <= {row.name for row in repairs_for("m.onnx")}
+    reason = "in a .tflite file it would need operators that the application may not have registered"
+    assert rows["split-groups"].refusal(None, None) == reason  # type: ignore[arg-type]
+    assert rows["explicit-pad"].refusal(None, None) == reason  # type: ignore[arg-type]
