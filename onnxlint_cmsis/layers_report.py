@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.layer_rows import Row, layer_rows, operator_row
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 
 
 class Total(NamedTuple):
@@ -51,26 +52,27 @@ class LayersReport(NamedTuple):
     """Short forms of the layers' names, for people."""
 
 
-def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
+def layers_report(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis. Raises ModelError."""
+    from onnxlint_cmsis.open_model import open_model
+
+    model = model or open_model(path, settings.analysis, data)
     if is_tflite_path(path):
-        return _operators_report(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+        return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
 
-    model = ModelAnalysis(path, settings.analysis, data)
     rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
     return LayersReport(rows, _totals(model) if rows else [], names.names)
 
 
-def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
+def _operators_report(model: TfliteAnalysis) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
     from onnxlint_cmsis.results.short_names import short_names
-    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
-    model = TfliteAnalysis(path, settings.analysis, data)
     records = {record.node.index: record for record in model.lowered.records}
     rows = []
     for found in operator_rows(model):

@@ -52,9 +52,10 @@ FLOOR = {
     "engine": 13,
     "layers_report": 13,
     "comparison": 14,
-    "commands": 15,
-    "cli": 16,
-    "__main__": 17,
+    "html_report": 15,
+    "commands": 16,
+    "cli": 17,
+    "__main__": 18,
 }
 """A module may import from its own room and from lower floors; rooms on one floor know nothing of each other."""
 
