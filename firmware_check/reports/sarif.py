@@ -10,7 +10,7 @@ import sarif_om as om
 
 from firmware_check.defects import SHOWS
 from firmware_check.verdict import RULES
-from onnxlint_cmsis import __version__
+from onnxlint_cmsis.version import __version__
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
