@@ -22,9 +22,9 @@ class TableFit(NamedTuple):
     width: int = 0
     """Columns of the terminal; 0 for lines of any length."""
     elastic: Mapping[str, int] = {}
-    """Columns whose cells may lose their middle, and the characters that stay."""
+    """Columns whose cells may be shortened in the middle, and the least characters of a cell."""
     spare: Sequence[str] = ()
-    """Columns that go where that is not enough, the last one first."""
+    """Columns left out if the table is still too wide, the last one first."""
 
 
 def fitted(

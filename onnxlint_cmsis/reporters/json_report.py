@@ -13,9 +13,9 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""

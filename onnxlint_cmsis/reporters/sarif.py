@@ -23,9 +23,9 @@ from onnxlint_cmsis.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.findings import Finding, Location
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OUTSIDE = "FILESYSTEM"

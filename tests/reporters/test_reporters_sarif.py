@@ -11,9 +11,10 @@ import pytest
 
 from onnxlint_cmsis.checks.rule_registry import RULES, check_of_kind
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.reporters import links, render
 from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from support.sarif_validator import complaints, needs_multitool
