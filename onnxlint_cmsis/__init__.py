@@ -13,11 +13,12 @@ from onnxlint_cmsis.version import __version__
 if TYPE_CHECKING:
     from onnxlint_cmsis.api import fix, layers, lint
     from onnxlint_cmsis.errors import UsageError
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.graph.model_error import ModelError
     from onnxlint_cmsis.layers_report import LayersReport
     from onnxlint_cmsis.results.file_result import FileResult
     from onnxlint_cmsis.results.fix_result import FixResult
-    from onnxlint_cmsis.types import Finding, Level
+    from onnxlint_cmsis.types import Level
 
 __all__ = [
     "FileResult",
@@ -35,7 +36,7 @@ __all__ = [
 
 _MODULES = {
     "FileResult": "results.file_result",
-    "Finding": "types",
+    "Finding": "findings",
     "FixResult": "results.fix_result",
     "LayersReport": "layers_report",
     "Level": "types",
