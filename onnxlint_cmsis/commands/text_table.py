@@ -11,11 +11,6 @@ _GAP = "  "
 _DOTS = "..."
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> str:
-    """The rows under their heads; columns named in `right` are aligned to the right."""
-    return fitted(head, rows, right)
-
-
 class TableFit(NamedTuple):
     """How a table gets narrow enough."""
 
