@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.layer_rows import Row, layer_rows, operator_row
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.dims.result import Dimensions
-    from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.layer import Channel, Layer
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.verdict import Decision
-    from onnxlint_cmsis.types import Target
-
-Row = dict[str, object]
-"""One layer on one target: its verdict, and the kernel or the `reason` why there is none."""
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 
 
 class Total(NamedTuple):
@@ -60,52 +51,41 @@ class LayersReport(NamedTuple):
     names: Mapping[str, str]
     """Short forms of the layers' names, for people."""
     notes: tuple[str, ...] = ()
-    """Which runtime and library the model is judged for, if any."""
+    """Which runtime and library the model is judged for; empty where the application calls the functions."""
 
 
-def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
+def layers_report(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis. Raises ModelError."""
+    from onnxlint_cmsis.open_model import open_model
+
+    model = model or open_model(path, settings.analysis, data)
     if is_tflite_path(path):
-        return _operators_report(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+        return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
-    model = ModelAnalysis(path, settings.analysis, data)
-    rows = [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
-    names = layer_names(model.graph, (record.node for record in model.lowered.records))
-    totals = _totals(model) if rows else []
-    return LayersReport(rows, totals, names.names, runtime_notes(settings.runtime, converted=True))
+    rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
+    names = layer_names(model.graph, [record.node for record in model.lowered.records])
+    notes = runtime_notes(settings.runtime, converted=True)
+    return LayersReport(rows, _totals(model) if rows else [], names.names, notes)
 
 
-def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
+def _operators_report(model: TfliteAnalysis) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
     from onnxlint_cmsis.results.short_names import short_names
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
-    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
-    model = TfliteAnalysis(path, settings.analysis, data)
     records = {record.node.index: record for record in model.lowered.records}
     rows = []
     for found in operator_rows(model):
-        record = records.get(found.node.index if found.node else -1)
-        rows.append({**found.row, **_of_operator(model, record, found.target)})
+        record = records.get(found.node.index) if found.node else None
+        rows.append({**found.row, **operator_row(model, record, found.target)})
+    names = short_names([str(row["output"]) for row in rows])
     notes = (*runtime_notes(model.settings.runtime), *model.remarks_on_build)
-    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]), notes)
-
-
-def _of_operator(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
-    """What an operator computes and costs; `layer` is false for one that copies bytes at most."""
-    layer = record.layer if record else None
-    taken = model.route(layer.call, target) if layer else None
-    return {
-        "layer": record is not None,
-        "macs": model.work[record.node.index].macs if record else None,
-        "instructions": model.cost(record, target) if record else None,
-        "classes": _classes(model, layer) if layer else {},
-        "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
-    }
+    return LayersReport(rows, _totals(model) if rows else [], names, notes)
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
@@ -133,128 +113,3 @@ def _totals(model: ModelAnalysis) -> list[Total]:
         )
         for target in summary.targets
     ]
-
-
-def _rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:
-    """The rows of one node, a target each."""
-    call = record.layer if record.call else None
-    taken: dict[Target, Route] = dict(model.routes(call)) if call else {}
-    for target in targets:
-        yield _row(model, record, target, taken.get(target))
-
-
-def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Route | None) -> Row:
-    from onnxlint_cmsis.lower.release_verdict import on_release
-    from onnxlint_cmsis.lower.verdict import Verdict
-
-    refusal = on_release(record, taken, target.release)
-    row: Row = {
-        "node": record.node.label,
-        "op": record.node.op_type,
-        "target": target.label,
-        **_runtime(model, record),
-        "verdict": (refusal.verdict if refusal else Verdict.CMSIS_NN).value,
-        "cause": refusal.cause.value if refusal else "",
-    }
-    if record.layer is None or taken is None or (refusal and not taken.reason):
-        return {**row, **_without_kernel(model.graph, record, refusal)}
-    return {**row, **_with_kernel(model, record.layer, target, taken), "reason": refusal.reason if refusal else ""}
-
-
-def _runtime(model: ModelAnalysis, record: LoweredLayer) -> Row:
-    """What the runtime makes of a node; nothing where the application calls the functions itself."""
-    if model.judged is None:
-        return {}
-    found = next(each for each in model.judged.layers if each.record.node is record.node)
-    return {"runtime": found.verdict.value, "runtime_reason": found.reason}
-
-
-def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None) -> Row:
-    """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_with_kernel`."""
-    call = record.layer.call if record.layer else None
-    dims = call[1:4] if call else None
-    source, filter_dims, result = map(_sizes, dims) if dims else _dims_of_node(graph, record.node)
-    return {
-        "entry": "",
-        "assumed": False,
-        "input": source,
-        "filter": filter_dims,
-        "output": result,
-        "folded": list(record.folded),
-        "fused": [{"node": node.label, "op": node.op_type} for node in record.fused],
-        "kernel": "",
-        "effective": "",
-        "reason": refusal.reason if refusal else "",
-        "macs": record.layer.macs if record.layer else None,
-        "instructions": None,
-        "scratch": None,
-        "constants": None,
-        "classes": {},
-        "hazards": [],
-        "undecided": [],
-    }
-
-
-def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
-    """Input, filter and output of a node that is no kernel call; shapes of more than four axes as they are."""
-    from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
-
-    names = (node.inputs[0], node.outputs[0])
-    source, result = (
-        list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
-        for name, dims in zip(names, dims_of(graph, *names), strict=True)
-    )
-    return source, _sizes(NO_DIMS), result
-
-
-def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
-    from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
-    from onnxlint_cmsis.cmsis_nn.parameters import parameters
-
-    constants = parameters(layer.call, target)
-    return {
-        "entry": layer.call.entry,
-        "assumed": layer.assumed,
-        "input": _sizes(layer.call.input_dims),
-        "filter": _sizes(layer.call.filter_dims),
-        "output": _sizes(layer.call.output_dims),
-        "folded": list(layer.folded),
-        "fused": [{"node": node.label, "op": node.op_type} for node in layer.fused],
-        "kernel": taken.kernel,
-        "effective": taken.effective,
-        "reason": "",
-        "macs": layer.macs,
-        "instructions": cost_of_route(layer.call, target, taken),
-        "scratch": taken.buffer_size,
-        "constants": constants.total if constants else None,
-        "classes": _classes(model, layer),
-        "hazards": [hazard.id for hazard in taken.hazards],
-        "undecided": sorted(taken.undecided),
-    }
-
-
-def _sizes(dims: Dims) -> list[Size]:
-    return [dims.n, dims.h, dims.w, dims.c]
-
-
-def _classes(model: ModelAnalysis, layer: Layer) -> dict[str, str]:
-    """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
-    found = {}
-    for variable, channel in layer.channels.items():
-        text = _class_text(model.dimensions, layer, variable, channel)
-        if text:
-            found[variable] = text
-    return found
-
-
-def _class_text(dimensions: Dimensions, layer: Layer, variable: str, channel: Channel) -> str:
-    group = dimensions.class_of(channel.tensor, channel.axis)
-    if variable == "ch_mult":
-        group = dimensions.multiplier_class(layer.node.index)
-    if group is not None:
-        return f"{group.size} {group.freedom.value} #{group.id}"
-    if variable == "ch_mult" or dimensions.axes(channel.tensor) is None:
-        return ""
-    groups = [dimensions.class_with_id(leaf) for leaf in dimensions.leaves(channel.tensor, channel.axis)]
-    parts = [f"{group.freedom.value} #{group.id}" for group in groups if group is not None]
-    return f"{dimensions.channel_text(channel.tensor, channel.axis)}: {', '.join(parts) or Freedom.LOCKED.value}"

@@ -12,7 +12,8 @@ from onnxlint_cmsis.reporters.wrapping import wrapped
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.layers_report import LayersReport, Row, Total
+    from onnxlint_cmsis.layer_rows import Row
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
 HEAD = (
     "", "layer", "op", "kernel", "runtime", "input", "output", "MACs", "instructions", "share", "scratch", "constants",
@@ -22,7 +23,7 @@ HEAD = (
 SPARE = ("runtime", "output", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 27}
-"""Columns whose cells lose their middle before that, and the characters that stay."""
+"""Columns whose cells are shortened in the middle first, and the least characters of a cell."""
 NUMBERS = ("MACs", "instructions", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
@@ -77,7 +78,7 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
 
 
 def _cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
-    node = str(row["node"])
+    node = _label(row)
     runtime = str(row.get("runtime", ""))
     return [
         _mark(row),
@@ -98,6 +99,11 @@ def _cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _label(row: Row) -> str:
+    """Name of the layer as findings have it."""
+    return str(row["label"] if _is_operator(row) else row["node"])
+
+
 def _is_operator(row: Row) -> bool:
     """Whether the row is that of an operator of a `.tflite` file, whose label has its type and number."""
     return "index" in row
@@ -115,7 +121,7 @@ def _mark(row: Row) -> str:
 
 
 def _kernel(row: Row) -> str:
-    """The kernel that does the work, behind the one that is called where that is another."""
+    """The kernel; `effective (by kernel)` where it hands the work to another one."""
     if not row.get("layer", True):
         return NO_LAYER
     taken, effective = str(row["kernel"]), str(row.get("effective", ""))
@@ -180,7 +186,7 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
         yield f"{NO_LAYER}: it copies bytes at most"
     for row in rows:
         if row["hazards"]:
-            node = str(row["node"])
+            node = _label(row)
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
     yield from _reasons(rows, names)
 
@@ -189,7 +195,7 @@ def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Why the layers that are marked are, a line for each reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), str(row["node"])
+        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), _label(row)
         if reason and _mark(row) != " ":
             found.setdefault(reason, []).append(names.get(node, node))
     for reason, nodes in found.items():

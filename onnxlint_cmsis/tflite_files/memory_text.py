@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import counted, shortened
+from onnxlint_cmsis.reporters.plain import counted
 from onnxlint_cmsis.results.short_names import short_names
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
     scratch = ", ".join(f"operator {row['op']}: {row['bytes']:,}" for row in memory["scratch"]) or "none"
     alive = memory["alive"] or [0]
     peak = alive.index(max(alive))
+    least = f"arena at least {memory['arena_used']:,} bytes"
     whole = (
         f"arena_used {memory['arena_used']:,} bytes = head {memory['head']:,} + tail {memory['tail']:,}; "
         f"arena_needed {memory['arena_needed']:,}{needed}"
     )
-    least = f"arena at least {memory['arena_used']:,} bytes"
     return [
         f"{target}: {whole if parts else least}",
         *([f"  tail: {parts}"] if parts else []),
@@ -36,8 +36,8 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
 
 
 def plan_cells(memory: MemoryJson) -> list[list[str]]:
-    """The plan's rows in order of offset, tensors by their short names."""
+    """The plan's rows in order of offset."""
     ordered = sorted(memory["plan"], key=lambda row: (row["offset"], row["first"]))
-    names = short_names([row["name"] for row in memory["plan"]])
     rows = ((row["name"], row["bytes"], row["first"], row["last"], row["offset"]) for row in ordered)
-    return [[shortened(names.get(name, name)), *(f"{each:,}" for each in numbers)] for name, *numbers in rows]
+    names = short_names([row["name"] for row in ordered])
+    return [[names.get(name, name), *(f"{number:,}" for number in numbers)] for name, *numbers in rows]

@@ -34,7 +34,7 @@ def operator_rows(model: TfliteAnalysis) -> Iterator[OperatorRow]:
     for place, node in enumerate(nodes):
         for target, rows in zip(model.settings.targets, reports, strict=True):
             row = _row(model, rows[place], target)
-            row["node"] = node.label if node else f"{row['op']}#{row['index']}"
+            row["label"] = node.label if node else f"{row['op']}#{row['index']}"
             yield OperatorRow({**row, **_dims(model, node)}, node, target)
 
 

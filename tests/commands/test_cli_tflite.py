@@ -157,7 +157,7 @@ def test_layers_of_a_tflite_file(run, tmp_path):
     assert target == "cortex-m4, CMSIS-NN main, gcc"
     assert head.split()[:3] == ["layer", "kernel", "input"]
     assert line.split()[:2] == ["CONV_2D#0", row["kernel"]]
-    assert row["node"] == "CONV_2D#0"
+    assert row["label"] == "CONV_2D#0"
 
 
 def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path):
