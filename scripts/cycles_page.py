@@ -39,7 +39,7 @@ TAIL = """
   runtime, compiler, flash wait states or cache settings add or save is not in the range.
 * Layers of unknown cost (plain code, reference code, int16) are left out. The text then says "predicted at least",
   and without which number of layers; there is no time where no cost is known.
-* Other CPUs have no public anchor, nor have builds with `+nodsp` or `+nomve`: no time is told for them.
+* For other CPUs, and for builds with `+nodsp` or `+nomve`, no public measurement was found: no time is told for them.
 """
 
 
