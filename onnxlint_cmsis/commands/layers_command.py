@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
-    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
-    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
+    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that only move "
+    "or convert elements (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1

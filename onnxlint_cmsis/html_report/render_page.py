@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.html_report.bars_svg import kernel_bar, layer_bar, swatch
 from onnxlint_cmsis.html_report.memory_svg import memory_svg
 from onnxlint_cmsis.html_report.rails_svg import class_words, rail_svg, rails
 from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     import jinja2
