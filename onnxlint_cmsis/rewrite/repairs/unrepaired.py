@@ -25,7 +25,6 @@ _BEYOND_16_BIT = (
     "conv-1xn-16-bit-sizes",
     "conv-1xn-s4-16-bit-sizes",
     "conv-s4-16-bit-sizes",
-    "conv-s4-16-bit-outputs",
     "conv-even-s4-16-bit-sizes",
     "dw-16-bit-windows",
     "dw-s16-16-bit-windows",
@@ -34,6 +33,10 @@ _BEYOND_16_BIT = (
     "dw-fast-s16-16-bit-windows",
     "dw-s4-opt-16-bit-windows",
     "dw-s4-opt-16-bit-windows-mve",
+)
+_CUT_CHANNELS = "the layer would have to be cut into groups of channels, with a Concat behind them, which is not done"
+_MANY_CHANNELS = (
+    "conv-s4-16-bit-outputs",
     "dw-opt-16-bit-channels",
     "dw-fast-s16-16-bit-channels",
     "dw-s4-opt-16-bit-channels",
@@ -57,6 +60,7 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "conv-groups-undefined": _INVALID,
         "conv-groups-not-even": _INVALID,
         **dict.fromkeys(_BEYOND_16_BIT, _CUT_UP),
+        **dict.fromkeys(_MANY_CHANNELS, _CUT_CHANNELS),
         "conv-16-bit-columns-plain": _COLUMNS,
         "conv-16-bit-columns-dsp": _COLUMNS,
         "conv-16-bit-columns-mve": _COLUMNS,
