@@ -49,6 +49,7 @@ FLOOR = {
     "engine": 13,
     "layers": 13,
     "comparison": 14,
+    "fleet": 14,
     "commands": 15,
     "cli": 16,
     "__main__": 17,
