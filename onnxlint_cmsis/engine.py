@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.accepted import suppress
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.findings import Finding, Location
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
-from onnxlint_cmsis.types import Finding, Level, Location
+from onnxlint_cmsis.size_search import (
+    NO_SIZES,
+    size_codes,
+    size_findings,
+    skip_notes,
+    too_large_for_sizes,
+)
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
@@ -41,9 +49,9 @@ def lint_file(
 
         return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     graph, lowered = model.graph, model.lowered
-    too_large = _too_large(model, settings)
-    skipped = _size_codes() if too_large else ()
-    sized = _NO_SIZES if skipped else _size_findings(model, settings)
+    too_large = too_large_for_sizes(model, settings)
+    skipped = size_codes() if too_large else ()
+    sized = NO_SIZES if skipped else size_findings(model, settings)
     layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
@@ -59,7 +67,7 @@ def lint_file(
             *result.notes,
             *between,
             *model.remarks_on_build,
-            *_skips(path, settings, too_large),
+            *skip_notes(path, settings, too_large),
             *fit.notes,
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
@@ -155,18 +163,6 @@ def _fit(model: ModelAnalysis) -> _Fit:
     return _Fit(tuple(found), (*notes, *unknown))
 
 
-class _Sized(NamedTuple):
-    """What searching sizes brings."""
-
-    findings: tuple[Finding, ...]
-    """Findings of the rules on sizes."""
-    repairs: tuple[ClassFact, ...]
-    """Classes that grow to step around hazards."""
-
-
-_NO_SIZES = _Sized((), ())
-
-
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
@@ -199,57 +195,6 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
     if not wrong:
         return lowered
     return lowered.without(wrong)
-
-
-def _size_findings(model: ModelAnalysis, settings: Settings) -> _Sized:
-    """Findings of the rules on sizes, which search sizes and read weights."""
-    if not _sizing(model.path, settings) or not model.lowered.layers:
-        return _NO_SIZES
-    from onnxlint_cmsis.accepted.consent import Consent, fix_options
-    from onnxlint_cmsis.cmsis_nn.cost import predicted
-    from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
-    from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
-    from onnxlint_cmsis.planning.price import Prices
-    from onnxlint_cmsis.proof.subgraph_classes import unprovable
-    from onnxlint_cmsis.rewrite.refusals import refused
-
-    consent = Consent(settings, model.path)
-    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
-    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
-    found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    return _Sized((*class_findings(found), *found.accepted), repair_prices(found))
-
-
-def _size_codes() -> tuple[str, ...]:
-    """Codes of the rules on sizes."""
-    from onnxlint_cmsis.checks.rule import RuleScope
-    from onnxlint_cmsis.checks.rule_registry import checks_of
-
-    return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
-
-
-def _sizing(path: str, settings: Settings) -> list[str]:
-    """Codes of the rules on sizes that the settings ask for."""
-    return [code for code in _size_codes() if codes.enabled(code, settings, path)]
-
-
-def _skips(path: str, settings: Settings, too_large: str) -> Iterator[str]:
-    """The note that rules on sizes were asked for and did not run."""
-    wanted = _sizing(path, settings)
-    if too_large and wanted:
-        yield f"{' and '.join(wanted)} did not run: {too_large}."
-
-
-def _too_large(model: ModelAnalysis, settings: Settings) -> str:
-    """Why sizes are not searched while linting, as a clause; empty where they are."""
-    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
-    if not layers:
-        return ""
-    if limit is not None and model.size > limit:
-        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
-    if most is not None and layers > most:
-        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
-    return ""
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.stored_arrays import reader, stored_bytes
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
@@ -17,7 +18,6 @@ from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 from onnxlint_cmsis.runtimes.tflm.tflm_lowering import lower_tflite, nodes_of
-from onnxlint_cmsis.types import Location
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

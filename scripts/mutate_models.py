@@ -29,7 +29,7 @@ from onnxlint_cmsis import engine  # noqa: E402
 from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
 from onnxlint_cmsis.formats.onnx_graph.load import load  # noqa: E402
 from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
-from onnxlint_cmsis.layers import layers_table  # noqa: E402
+from onnxlint_cmsis.layers_report import layers_table  # noqa: E402
 
 MEMORY = 2_500_000_000
 """Bytes of address space that the process of one model may take."""

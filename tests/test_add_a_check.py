@@ -24,7 +24,8 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.findings import Statement
+from onnxlint_cmsis.types import Level
 
 RULE = Rule(
     code="CNN116",
@@ -90,7 +91,7 @@ def test_a_check_is_one_file_and_one_line(tmp_path: Path) -> None:
         "--min-level",
         "note",
     )
-    assert "CNN116 note Conv 'conv': its output channels are odd. [on cortex-m" in python(tmp_path, *lint, str(model))
+    assert "CNN116 note Conv 'conv': its output channels are odd.\n" in python(tmp_path, *lint, str(model))
     assert "CNN116" not in python(tmp_path, *lint, "--ignore", "odd-channels", str(model))
     page = python(tmp_path, "-m", "onnxlint_cmsis", "rule", "CNN116")
     assert page.startswith("CNN116 odd-channels (note)\n\nA layer has an odd number of output channels.\n")

@@ -62,7 +62,7 @@ def layers_table(path, settings, data=None):
 def test_an_error_and_an_end_of_the_process_are_told(folder, tmp_path):
     """What the test above relies on: the script tells of both, and goes on behind a model that ends the process."""
     copy = TreeCopy(tmp_path, ["scripts"])
-    copy.append("onnxlint_cmsis/layers.py", f"\n\nimport os\n{BROKEN}")
+    copy.append("onnxlint_cmsis/layers_report.py", f"\n\nimport os\n{BROKEN}")
     done = copy.python("scripts/mutate_models.py", str(folder), "--count", "12", "--kind", "parts")
     assert done.returncode == 1, done.stderr
     assert "KeyError: 'odd' at " in done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.commands.layers_text import layers_text
 from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.layers import layers_report, layers_table
+from onnxlint_cmsis.layers_report import layers_report, layers_table
 from onnxlint_cmsis.lower.verdict import UNDECIDED
 from support.models import text
 from support.quantized_models import CASES

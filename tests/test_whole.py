@@ -13,7 +13,7 @@ import pytest
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Freedom, Level
 from support import paths

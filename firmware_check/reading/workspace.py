@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from firmware_check.reading.stored_numbers import StoredNumbers
     from firmware_check.reading.views import Places
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.quantization import AffineQuantization
+    from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 
 MOST_AXES = 8
 """Loops of the plain C that moves elements."""

@@ -14,7 +14,7 @@ from onnxlint_cmsis.results.fingerprint import identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 VERSION = 1
 UNUSED = "unused-baseline-entry"
@@ -156,6 +156,6 @@ def _are(number: int) -> str:
 def _finding(baseline: Baseline, message: str) -> Finding:
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.checks.rule_registry import check_of_kind
-    from onnxlint_cmsis.types import Location
+    from onnxlint_cmsis.findings import Location
 
     return next(check_of_kind(UNUSED).findings(FileProblem(message, Location(baseline.path))))

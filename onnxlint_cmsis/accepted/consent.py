@@ -11,8 +11,8 @@ from onnxlint_cmsis.planning.plan_options import FixOptions
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.types import Finding
 
 
 def fix_options(settings: Settings) -> FixOptions:

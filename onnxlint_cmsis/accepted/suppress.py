@@ -12,8 +12,8 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from onnxlint_cmsis.findings import Finding, Location
     from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.types import Finding, Location
 
 METADATA_KEY = "onnxlint-cmsis:ignore"
 UNUSED = "unused-suppression"
@@ -120,7 +120,7 @@ def _in_model(graph: Graph, path: str) -> tuple[list[_Marked], list[Finding]]:
 
 def _values(graph: Graph, path: str) -> Iterator[tuple[str, Location, Node | None]]:
     """Every value of the metadata key, with its place and the node that carries it."""
-    from onnxlint_cmsis.types import Location
+    from onnxlint_cmsis.findings import Location
 
     if METADATA_KEY in graph.metadata:
         yield graph.metadata[METADATA_KEY], Location(path), None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import Location, Resize, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Location, Resize, Statement, Target
+from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass

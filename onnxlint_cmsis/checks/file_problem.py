@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from onnxlint_cmsis.findings import Location, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Level, Location, Statement
+from onnxlint_cmsis.types import Level
 
 
 class FileProblem(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.algebra.axes import Axis, leaves, resized
 from onnxlint_cmsis.dims.classes import DimensionClass, Dimensions
+from onnxlint_cmsis.findings import Resize
 from onnxlint_cmsis.lower.layer import Channel, Layer
-from onnxlint_cmsis.types import Freedom, Resize
+from onnxlint_cmsis.types import Freedom
 
 _ORDER = (Freedom.FREE, Freedom.COUPLED, Freedom.LOCKED)
 

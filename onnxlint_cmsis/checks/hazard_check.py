@@ -10,9 +10,10 @@ from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.observed import evidence
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.findings import Content, Resize, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.status_use import status_text
-from onnxlint_cmsis.types import Content, Freedom, Resize, Statement
+from onnxlint_cmsis.types import Freedom
 
 RETURNS_ERROR = "returns-error"
 """Kind of hazards whose status a runtime may drop."""

@@ -10,7 +10,7 @@ from onnxlint_cmsis.checks.class_fact import price_text, saved_facts
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.class_fact import ClassFact
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 def priced(findings: Iterable[Finding], repairs: Iterable[ClassFact]) -> Iterator[Finding]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.quantizer import option_apart
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 
 ONNX_RUNTIME = "onnx.quantize"
 """`producer_name` that `onnxruntime.quantization` writes (quant_utils.py)."""

@@ -12,8 +12,9 @@ from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Origin
+from onnxlint_cmsis.findings import Content, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Content, Freedom, KernelCall, Level, Statement
+from onnxlint_cmsis.types import Freedom, KernelCall, Level
 
 
 class RoutingCheck(NamedTuple):

@@ -8,8 +8,9 @@ from dataclasses import fields
 from enum import Enum
 
 from onnxlint_cmsis.checks.fix_actions import FixAction
+from onnxlint_cmsis.findings import Content, Finding, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Content, Finding, Level, Statement
+from onnxlint_cmsis.types import Level
 
 
 class RuleScope(str, Enum):

@@ -8,8 +8,8 @@ from typing import Any
 
 from onnxlint_cmsis.checks.fix_actions import FixAction
 from onnxlint_cmsis.checks.rule import Rule, RuleScope, stamped
+from onnxlint_cmsis.findings import Finding, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Finding, Statement
 
 MODULES = (
     "unreadable_file",

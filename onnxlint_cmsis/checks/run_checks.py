@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
-from onnxlint_cmsis.types import Finding
+from onnxlint_cmsis.findings import Finding
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
-from onnxlint_cmsis.types import Statement
 
 CONVERTER_DECIDES = "converter_decides"
 """Property of findings on an ONNX model that hold only if the converter writes what is expected."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
+from onnxlint_cmsis.findings import Resize, Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Decision
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import KernelCall, Resize, Source, Statement, Target
+from onnxlint_cmsis.types import KernelCall, Source, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

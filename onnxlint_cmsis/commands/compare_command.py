@@ -61,7 +61,7 @@ def _version(text: str, configuration: Configuration) -> ModelVersion:
     from onnxlint_cmsis.comparison.operand import operand
     from onnxlint_cmsis.engine import lint_file
     from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers import layers_report
+    from onnxlint_cmsis.layers_report import layers_report
 
     given = operand(text)
     settings = configuration.settings_for(given.path)

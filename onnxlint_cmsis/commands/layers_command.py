@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.layers import LayersReport, Total
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
-    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
-    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
+    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that only move "
+    "or convert elements (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
@@ -103,7 +103,7 @@ def cell(name: str, value: object) -> str:
 
 def _report(path: str, settings: Settings) -> LayersReport:
     from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers import layers_report
+    from onnxlint_cmsis.layers_report import layers_report
 
     data = sys.stdin.buffer.read() if path == STDIN else None
     try:

@@ -11,7 +11,8 @@ from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.layer_rows import Row
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
 HEAD = (
     "", "layer", "op", "kernel", "input", "output", "MACs", "instructions", "share", "scratch", "constants", "fused",
@@ -21,7 +22,7 @@ HEAD = (
 SPARE = ("output", "MACs", "op", "input", "scratch", "constants", "fused", "runtime", "classes")
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 25}
-"""Columns whose cells lose their middle before that, and the characters that stay."""
+"""Columns whose cells are shortened in the middle first, and the least characters of a cell."""
 NUMBERS = ("MACs", "instructions", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
@@ -81,7 +82,7 @@ def _mark(row: Row) -> str:
 
 
 def _kernel(row: Row) -> str:
-    """The kernel that does the work, behind the one that is called where that is another."""
+    """The kernel; `effective (by kernel)` where it hands the work to another one."""
     taken, effective = str(row["kernel"]), str(row["effective"])
     if not taken:
         return str(row["verdict"])

@@ -105,9 +105,12 @@ def _check_baselines(jobs: list[Job]) -> None:
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     """Lint, and tell standard error what went wrong inside."""
-    linted = []
+    from onnxlint_cmsis.commands.progress import FilesDone
+
+    linted, progress = [], FilesDone(len(jobs))
     for each in lint_all(jobs, args.jobs):
         linted.append(each)
+        progress.step(each.job.path)
         if args.verbose:
             print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
         if each.file.error:
@@ -116,6 +119,7 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
                 print(each.trace, file=sys.stderr)
         elif not each.file.readable and not each.file.findings:
             _complain(f"{each.job.path}: it could not be read, and the rule that says why does not run")
+    progress.close()
     return linted
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.text_table import aligned
+from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM
@@ -93,9 +94,12 @@ def _of_onnx(name: str, settings: Settings) -> list[dict[str, object]]:
 
 
 def _text(report: dict[str, object]) -> str:
+    from onnxlint_cmsis.reporters.wrapping import wrapped
     from onnxlint_cmsis.tflite_files.memory_text import PLAN, memory_lines, plan_cells
 
     if "arena_used" not in report:
         return f"{report['target']}: no arena: {report['reason']}\n"
-    lines = "".join(f"{line}\n" for line in memory_lines(report, str(report["target"])))  # type: ignore[arg-type]
-    return lines + aligned(PLAN, plan_cells(report), right=PLAN[1:])  # type: ignore[arg-type]
+    width = columns()
+    lines = "".join(f"{wrapped(line, width)}\n" for line in memory_lines(report, str(report["target"])))  # type: ignore[arg-type]
+    fit = TableFit(width, {"buffer": 16})
+    return lines + fitted(PLAN, plan_cells(report), PLAN[1:], fit)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.commands.lint_jobs import Linted
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class RunOutcome(NamedTuple):
@@ -111,8 +111,8 @@ def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]
 
 def _unused(origin: str, files: int, rule: str, settings: Settings) -> Finding:
     from onnxlint_cmsis.accepted.suppress import unused_finding
+    from onnxlint_cmsis.findings import Location
     from onnxlint_cmsis.reporters.plain import counted
-    from onnxlint_cmsis.types import Location
 
     entry = origin.rpartition(": ")[2]
     message = f"{entry} of {rule} matches no finding in the {counted(files, 'file')} it covers in this run"

@@ -8,7 +8,7 @@ from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning."""

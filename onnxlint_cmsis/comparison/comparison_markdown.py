@@ -11,7 +11,7 @@ from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 MOST_LAYERS = 50
 """Rows of the longest table of layers."""

@@ -11,8 +11,8 @@ from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
-    from onnxlint_cmsis.layers import Row
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
+    from onnxlint_cmsis.layer_rows import Row
 
 WORDS = {
     "findings": "findings",

@@ -12,9 +12,10 @@ from onnxlint_cmsis.results.grouped_findings import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.findings import Finding
+    from onnxlint_cmsis.layer_rows import Row
+    from onnxlint_cmsis.layers_report import LayersReport, Total
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 METRICS = ("findings", "instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
 """Figures that are compared: flash is the bytes of constants, arena those of activations."""

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.types import Finding, Level
+    from onnxlint_cmsis.findings import Finding
+    from onnxlint_cmsis.types import Level
 
 EVERY = "CNN"
 _CODE = re.compile(r"CNN[0-9]*")

@@ -44,11 +44,14 @@ class Configuration:
         return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
 
 
-def make_settings(**values: Any) -> Settings:
-    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
+def make_settings(path: str = "", /, **values: Any) -> Settings:
+    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read.
+
+    They are for the model at `path`, whose format decides who runs it where no runtime is named.
+    """
     layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
-    return resolve_layers((layer,))
+    return resolve_layers((layer,), tflite=is_tflite_path(path))
 
 
 def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:

@@ -27,7 +27,7 @@ from onnxlint_cmsis.types import Level, MemoryRoom, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class Suppression(NamedTuple):
@@ -104,7 +104,7 @@ class Settings:
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
-        "Board that stands for `ram` and `flash` where these are not set, and for its CPU where `targets` is not set; "
+        "Board that gives `ram` and `flash` unless they are set, and its CPU as target unless `targets` is set; "
         "a table of CPU = board, or CPU=BOARD on the command line, for several.",
         option="--board",
         metavar="[CPU=]NAME",
@@ -185,7 +185,7 @@ class Settings:
     levels: dict[str, Level] = setting(
         "code-levels",
         {},
-        "Levels to give to rules instead of their own.",
+        "Levels of rules, in place of the default ones.",
         option="--level",
         metavar="CODE=LEVEL",
         extends=True,

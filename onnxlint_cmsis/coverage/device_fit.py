@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.parameters import parameters
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.memory.activations import activations
 from onnxlint_cmsis.memory.arena_plan import ArenaUses, plan_arena, shortened_name
 from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
 from onnxlint_cmsis.memory.peak import Peak, peak_of
 from onnxlint_cmsis.memory.remedies import best_remedy
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis

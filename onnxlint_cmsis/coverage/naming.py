@@ -11,9 +11,9 @@ from onnxlint_cmsis.results.short_names import QUOTED, short_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from onnxlint_cmsis.findings import Finding, PythonPlace
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, PythonPlace
 
 
 class LayerNames(NamedTuple):

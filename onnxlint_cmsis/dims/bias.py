@@ -6,7 +6,8 @@ amount has to be in the bias.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.dims.scales import activation_scale, weight_scales
+from onnxlint_cmsis.dims.layer_scales import bias_scales, has_input, output_channels
+from onnxlint_cmsis.dims.scales import weight_scales
 from onnxlint_cmsis.graph.model import Constant, Graph, Node
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.pairwise_operators import ADD
@@ -17,9 +18,6 @@ from onnxlint_cmsis.operators.sums import sums_of
 INT32, DEQUANTIZED, FLOAT = "int32", "dequantized", "float"
 ROUNDING = 2.0**-22
 """How far a bias scale may be from the product of the other two: float32 products of float32 numbers, rounded twice."""
-
-ROWS_FIRST = (Form.CONVOLUTION, Form.CHANNELS_LAST, Form.TRANSPOSED_LAST, Form.ROWS)
-"""Forms of weights whose first axis has the output channels."""
 
 
 class BiasSlot(NamedTuple):
@@ -45,8 +43,8 @@ class BiasSlot(NamedTuple):
 def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     """Bias of a layer, or where one may be added; None where the layer can take no constant.
 
-    None for other operators, for nodes in subgraphs and local functions, for a bias that is computed, that a caller
-    may replace or that does not hold one number per output channel, and where weights are the left factor.
+    None for other operators, for nodes in subgraphs and local functions, and if weights are the left factor. None also
+    if the bias is computed, may be replaced by a caller, or does not hold one number per output channel.
     """
     roles, sums = operator_of(node).roles, sums_of(graph, node)
     if node.graph or sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):
@@ -66,71 +64,12 @@ def _weights_are_left(graph: Graph, node: Node, roles: Roles) -> bool:
     return len(roles.weights) > 1 and _is_constant(graph, node.inputs[roles.data[0]])
 
 
-def bias_scales(graph: Graph, node: Node) -> tuple[float, ...] | None:
-    """Unit of a layer's integer sum: activation scale times weight scale, one for each output channel or one for all.
-
-    None where the layer does not multiply two dequantized tensors directly.
-    """
-    factors = factor_scales(graph, node)
-    return factors.products if factors is not None else None
-
-
-class FactorScales(NamedTuple):
-    """Scales of the two dequantized tensors that a layer multiplies."""
-
-    data: float
-    """Scale of the data."""
-    weights: tuple[float, ...]
-    """Scales of the weights: one for each output channel or one for all."""
-
-    @property
-    def products(self) -> tuple[float, ...]:
-        """Units of the layer's integer sum."""
-        return tuple(self.data * scale for scale in self.weights)
-
-
-def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
-    """Scales of a layer's two factors; None unless it multiplies two dequantized tensors directly."""
-    roles = operator_of(node).roles
-    if sums_of(graph, node) is not Sums.FLOAT or not _has(node, roles.weights[0]):
-        return None
-    data = activation_scale(graph, node.inputs[roles.data[0]])
-    weights = weight_scales(graph, node.inputs[roles.weights[0]], _outputs(graph, node))
-    if data is None or weights is None or node.attributes.get("alpha", 1.0) != 1.0:
-        return None
-    return FactorScales(data, weights)
-
-
-def _outputs(graph: Graph, node: Node) -> int:
-    """Axis of the weights along which the output channels lie, counted from the front; -1 where it is not one axis."""
-    roles = operator_of(node).roles
-    if roles.form in ROWS_FIRST:
-        return 0
-    if roles.form is Form.DEPTHWISE_LAST:
-        return 3
-    if roles.form is Form.TRANSPOSED:
-        return 1 if node.int("group", 1) == 1 else -1
-    swapped = bool(node.int("transB"))
-    return 1 - swapped if len(graph.shape(node.inputs[roles.weights[0]]) or ()) == 2 else -1
-
-
-def _count(graph: Graph, node: Node) -> int:
-    """Output channels; 0 where unknown."""
-    roles = operator_of(node).roles
-    weights = roles.weights[0]
-    shape = graph.shape(node.inputs[weights]) if _has(node, weights) else None
-    if roles.form is Form.TRANSPOSED:
-        return 0 if shape is None or len(shape) < 2 else (shape[1] or 0) * node.int("group", 1)
-    axis = _outputs(graph, node)
-    return 0 if shape is None or not 0 <= axis < len(shape) else shape[axis] or 0
-
-
 def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
     """An int32 input of a quantized operator, added before any scale."""
-    if not _has(node, roles.bias):
+    if not has_input(node, roles.bias):
         return BiasSlot(INT32, "", node.index, roles.bias, exact=True)
     constant = _stored(graph, node.inputs[roles.bias])
-    if constant is None or not _per_channel(constant, _count(graph, node), 1):
+    if constant is None or not _per_channel(constant, output_channels(graph, node), 1):
         return None
     return BiasSlot(INT32, constant.name, node.index, roles.bias, exact=True)
 
@@ -145,15 +84,15 @@ def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
     if sums_of(graph, node) is Sums.FLOAT:
         return _real(graph, node, add, position, after)
     constant = _stored(graph, add.inputs[position])
-    if constant is None or not _per_channel(constant, _count(graph, node), after):
+    if constant is None or not _per_channel(constant, output_channels(graph, node), after):
         return None
     return BiasSlot(INT32, constant.name, add.index, position, exact=True)
 
 
 def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> BiasSlot | None:
     """A bias added in float: a constant, or int32 behind DequantizeLinear."""
-    scales, count = bias_scales(graph, node), _count(graph, node)
-    if not _has(reader, position):
+    scales, count = bias_scales(graph, node), output_channels(graph, node)
+    if not has_input(reader, position):
         kind = FLOAT if scales is None else DEQUANTIZED
         return BiasSlot(kind, "", reader.index, position, scales is not None, scales or ())
     name = reader.inputs[position]
@@ -178,7 +117,7 @@ def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
         return None
     if any(consumer is not reader for consumer in graph.consumers.get(name, ())):
         return None
-    if _has(producer, 2):
+    if has_input(producer, 2):
         zero = graph.constants.get(producer.inputs[2])
         values = zero.values() if zero is not None else None
         if values is None or any(values):
@@ -219,7 +158,3 @@ def _agree(own: tuple[float, ...], product: tuple[float, ...]) -> bool:
     count = max(len(own), len(product))
     pairs = zip(own * (count // len(own)), product * (count // len(product)), strict=True)
     return all(abs(one - other) <= ROUNDING * other for one, other in pairs)
-
-
-def _has(node: Node, position: int) -> bool:
-    return position < len(node.inputs) and bool(node.inputs[position])

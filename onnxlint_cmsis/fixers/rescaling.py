@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, asked, clean, name_of_site
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, of_integers
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
+from onnxlint_cmsis.lower.quantization import of_input, of_integers
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.named_tuples import NamedTuple

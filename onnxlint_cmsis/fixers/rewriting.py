@@ -14,11 +14,12 @@ from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.rewrite.repairs.needed import RepairSite
     from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
-    from onnxlint_cmsis.types import Finding, KernelCall
+    from onnxlint_cmsis.types import KernelCall
 
 REWRITTEN = "rewritten"
 """First part of the name that a repair of a layer has among classes."""
@@ -125,7 +126,7 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
 
 
 def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
-    """Layers that need a repair, where a fix may act on a finding that tells so."""
+    """Layers that need a repair and have a finding on which a fix may act."""
     for site in state.repair_sites:
         if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
             yield site

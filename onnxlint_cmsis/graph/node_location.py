@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.graph.model import Node
-from onnxlint_cmsis.types import Location
 
 
 def node_location(path: str, node: Node) -> Location:

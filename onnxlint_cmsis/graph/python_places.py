@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from onnxlint_cmsis.findings import PythonPlace
 from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.types import PythonPlace
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata key: names of the modules around a node, outermost first, the node last, as a Python list."""

@@ -6,10 +6,11 @@ The s16 functions read no offset of int16 activations (arm_convolve_s16.c, arm_f
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.operands import activations_of, operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_input, wrong_scale
+from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.facets import Elements

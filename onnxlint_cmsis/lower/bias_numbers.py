@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands, parameters_of
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_weights
+from onnxlint_cmsis.lower.quantization import of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.named_tuples import NamedTuple
 

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_result
+from onnxlint_cmsis.lower.quantization import of_result
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.named_tuples import NamedTuple

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from onnxlint_cmsis.graph.model import Node
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall

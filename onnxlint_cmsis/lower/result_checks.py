@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.lower.activation_checks import Numbers
+from onnxlint_cmsis.lower.affine_quantization import TOLERANCE
 from onnxlint_cmsis.lower.epilogue import CLAMPING, Epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import TOLERANCE
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 
 SOFTMAX_OUTPUT = {"s8": (1 / 256, -128, "1/256 and -128"), "s16": (1 / 32768, 0, "1/32768 and 0")}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import activations_of
-from onnxlint_cmsis.lower.quantization import AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.result_checks import SAME_SCALE
 
 Numbers = dict[str, AffineQuantization]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.activation_checks import Numbers
+from onnxlint_cmsis.lower.affine_quantization import OUTPUT, AffineQuantization, wrong_scale
 from onnxlint_cmsis.lower.epilogue import WEIGHTED, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
-from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization, of_weights, wrong_scale
+from onnxlint_cmsis.lower.quantization import of_weights
 from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.memory.remedies import Remedy
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Location, MemoryRoom
+from onnxlint_cmsis.types import MemoryRoom
 
 
 class RamNeed(NamedTuple):

@@ -16,10 +16,10 @@ from onnxlint_cmsis.planning.planning_input import planning_input
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.plan_options import FixOptions
     from onnxlint_cmsis.planning.price import Prices
-    from onnxlint_cmsis.types import Finding
 
 Asked = Callable[["Graph", "Finding"], bool]
 

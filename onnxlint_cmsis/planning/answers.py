@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.planning.channel_axes import Site
     from onnxlint_cmsis.planning.plan_model import ModelPlan
     from onnxlint_cmsis.planning.planning_input import PlanningInput
     from onnxlint_cmsis.planning.price import Prices
-    from onnxlint_cmsis.types import Finding
 
 
 def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:

@@ -12,11 +12,12 @@ from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.cmsis_nn.cost.measured import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.planning.answers import answered
 from onnxlint_cmsis.planning.plan_model import ModelPlan
 from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.types import Finding, Freedom, Target
+from onnxlint_cmsis.types import Freedom, Target
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:
@@ -98,7 +99,7 @@ def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], 
 
 
 def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
-    """A tensor and axis that carry the class alone, the output of the first layer that decides it where it does."""
+    """A tensor and axis that carry the class alone; the output of a layer that decides it, if there is one."""
     made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
     for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
         axes = plan.view.dimensions.axes(tensor)

@@ -14,7 +14,7 @@ from onnxlint_cmsis.planning.price import Prices
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import Place
     from onnxlint_cmsis.dims.lanes import Lanes
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class ModelPlan(NamedTuple):

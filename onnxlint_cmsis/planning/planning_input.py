@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from onnxlint_cmsis.algebra.axes import leaves
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.dims.result import Dimensions
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered
@@ -16,7 +17,6 @@ from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.planning.channel_axes import Site, site_of
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.types import Finding
 
 Fixable = Callable[[Finding], bool]
 """Whether a fix may act on a finding: its rule runs on the file and is fixable, and no suppression accepts it."""

@@ -10,9 +10,9 @@ from onnxlint_cmsis.results.short_names import QUOTED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 
 def with_short_names(text: str, file: FileResult, run: Run) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_lines
 from onnxlint_cmsis.reporters.plain import paint, printable
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.wrapping import wrapped
-from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 
 def render(run: Run) -> str:

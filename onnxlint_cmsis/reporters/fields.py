@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.types import Finding, Resize, Source
+    from onnxlint_cmsis.findings import Finding, Resize
+    from onnxlint_cmsis.types import Source
 
 
 def finding_fields(finding: Finding) -> dict[str, object]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import targets_text
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.proof_lines import change_text, proof_text
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
-from onnxlint_cmsis.types import targets_text
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run

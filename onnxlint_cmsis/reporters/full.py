@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
@@ -12,14 +13,14 @@ from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.summaries import summary_lines
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
-from onnxlint_cmsis.types import Level, targets_text
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.findings import Finding, Resize
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, Resize
 
 _ONCE = ("why", "known", "help")
 """Lines that say the same of every finding of a kind: told with the first of a file."""

@@ -8,9 +8,9 @@ from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}

@@ -9,9 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 from onnxlint_cmsis.reporters.fixes import fix_heads
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

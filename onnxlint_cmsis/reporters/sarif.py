@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import sarif_om as om
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.fixes import fix_heads
@@ -19,13 +18,14 @@ from onnxlint_cmsis.reporters.sarif_rules import descriptors
 from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.reporters.uris import below, below_root
 from onnxlint_cmsis.results.fingerprint import fingerprints
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.findings import Finding, Location
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.types import Finding, Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OUTSIDE = "FILESYSTEM"

@@ -122,7 +122,7 @@ def _memory(summary: FileSummary) -> str:
 
 
 def _taken(used: int | None, needed: int | None) -> str:
-    """`100,708`, with what has to be given where that is more."""
+    """Bytes used, `100,708`; with the bytes to be given, where they are more."""
     if used is None or needed is None:
         return "unknown"
     return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import Finding, PythonPlace
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Finding, Level, PythonPlace
+from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_summary import FileSummary

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 SHOWN = 3
 """How many layers a message names."""

@@ -27,7 +27,7 @@ class Runtime(NamedTuple):
     release: str = ""
     """Release whose rows answer for that library; empty for none."""
     older: tuple[tuple[str, str], ...] = ()
-    """Entry points whose kernels are those of an older release in that library, with that release."""
+    """Entry points with the kernels of an older release, and that release."""
     ran: bool = True
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
     reads_tflite: bool = True
@@ -153,7 +153,7 @@ def _tflm(version: str) -> Runtime:
 
 
 def _reviewed(runtime: Runtime, version: str) -> Runtime:
-    """The one revision that was reviewed, where the version is that commit or a date from its own on."""
+    """The reviewed revision, if the version is its commit or a date from its day on."""
     from onnxlint_cmsis.runtimes.tflm.revisions import DATE
 
     if DATE.fullmatch(version):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, buffer_lifetimes, shortened_name
 from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
@@ -11,7 +12,6 @@ from onnxlint_cmsis.memory.peak import Peak, peak_of
 from onnxlint_cmsis.memory.remedies import Remedy, best_remedy
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
 from onnxlint_cmsis.runtimes.tflm.report_json import buffer_names
-from onnxlint_cmsis.types import Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout

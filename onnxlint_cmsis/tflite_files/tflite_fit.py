@@ -12,7 +12,7 @@ from onnxlint_cmsis.tflite_files.device_need import flash_need, ram_need
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.types import Finding
+    from onnxlint_cmsis.findings import Finding
 
 
 class TfliteFit(NamedTuple):

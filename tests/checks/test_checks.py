@@ -14,8 +14,9 @@ from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, r
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.findings import Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Statement, targets_text
+from onnxlint_cmsis.types import Freedom, Level
 from support.models import finished, one_node, qdq
 
 

@@ -14,8 +14,9 @@ from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.lower import Cause
-from onnxlint_cmsis.types import Finding, Level
+from onnxlint_cmsis.types import Level
 from support import paths
 from support.quantized_models import CASES, Qdq, convolution, dense
 from support.quantizer_runs import SETTINGS, findings, levels

@@ -11,6 +11,7 @@ import pytest
 
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.commands.command_table import COMMANDS
+from onnxlint_cmsis.commands.progress import FilesDone
 from onnxlint_cmsis.config.settings import KEYS
 from support.models import text
 
@@ -122,3 +123,17 @@ def test_records_take_target_and_release(capsys: pytest.CaptureFixture[str], tmp
     assert first["kernel"] == second["kernel"] == "arm_convolve_1_x_n_s8"
     assert "exclude each other" in third["error"]
     assert "did you mean cortex-m55" in fourth["error"]
+
+
+def test_a_terminal_sees_which_file_a_run_is_at(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = FilesDone(2)
+    progress.step("a.onnx")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "20")
+    progress = FilesDone(2)
+    progress.step("folder/long name.onnx")
+    progress.close()
+    assert capsys.readouterr().err == "\r\x1b[K1 of 2 files: folde\r\x1b[K"

@@ -409,7 +409,7 @@ def test_rule_explains_and_lists(capsys):
 
 def test_layers_table():
     from onnxlint_cmsis.commands.layers_text import layers_text
-    from onnxlint_cmsis.layers import LayersReport, Total
+    from onnxlint_cmsis.layers_report import LayersReport, Total
 
     row = {
         "node": "Conv_0", "op": "Conv", "target": "t", "entry": "convolve_s8", "input": [1, None, 8, 3],

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.dims.bias import BiasSlot, bias_scales, bias_slot
+from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
+from onnxlint_cmsis.dims.layer_scales import bias_scales
 from support.dims_graphs import Builder
 
 

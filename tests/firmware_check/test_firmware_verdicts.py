@@ -16,7 +16,7 @@ from firmware_check.operator_format import is_operator_format
 from firmware_check.program import Step
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.layers import layers_report
+from onnxlint_cmsis.layers_report import layers_report
 from onnxlint_cmsis.reporters import render
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary

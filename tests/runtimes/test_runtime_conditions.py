@@ -12,13 +12,14 @@ from onnx import helper
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
-from onnxlint_cmsis.types import Finding, Level
+from onnxlint_cmsis.types import Level
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.findings import Finding, Location, Resize
 from onnxlint_cmsis.reporters.report_run import Run
 from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Finding, Freedom, Level, Location, Resize, Source
+from onnxlint_cmsis.types import Freedom, Level, Source
 
 TARGET = "cortex-m55, CMSIS-NN 7.0.0, gcc"
 NASTY = "a%b:c,d\ne\r\x1b[31m<&\"'>\u202e\ud800é"

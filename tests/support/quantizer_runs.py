@@ -13,7 +13,7 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, qu
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.types import Finding
+from onnxlint_cmsis.findings import Finding
 
 SETTINGS = AnalysisSettings((parse_target("cortex-m4", "7.0.0", "gcc"),))
 """One target, for which the findings do not depend on the release."""

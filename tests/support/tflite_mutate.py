@@ -24,7 +24,7 @@ from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.tflite_files.memory_report import memory_reports

@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.resolve import Configuration
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers import layers_table
+from onnxlint_cmsis.layers_report import layers_table
 from onnxlint_cmsis.tflite_files.memory_report import memory_reports
 from onnxlint_cmsis.types import Level
 from support import paths

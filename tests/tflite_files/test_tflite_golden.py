@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.resolve import Configuration
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers import layers_report
+from onnxlint_cmsis.layers_report import layers_report
 from onnxlint_cmsis.reporters.summaries import summary_fields
 from support import paths
 

@@ -24,7 +24,8 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.class_fact import ClassFact, about_class, about_size, dead_text
 from onnxlint_cmsis.checks.fix_actions import REMOVE
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Freedom, Level, Statement
+from onnxlint_cmsis.findings import Statement
+from onnxlint_cmsis.types import Freedom, Level
 
 RULE = Rule(
     code="CNN202",

@@ -17,11 +17,12 @@ from onnxlint_cmsis.checks.quantization_check import offences, statements
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.float_islands import islands
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 RULE = Rule(
     code="CNN507",

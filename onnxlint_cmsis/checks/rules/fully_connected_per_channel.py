@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 RULE = Rule(
     code="CNN131",

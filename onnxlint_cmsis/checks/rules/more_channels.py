@@ -28,7 +28,8 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.class_fact import ClassFact, about_size
 from onnxlint_cmsis.checks.fix_actions import GROW
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.findings import Statement
+from onnxlint_cmsis.types import Level
 
 RULE = Rule(
     code="CNN201",

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Sequence
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.lower.weight_checks import vanished
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

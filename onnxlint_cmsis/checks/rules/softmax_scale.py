@@ -20,8 +20,8 @@ from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 

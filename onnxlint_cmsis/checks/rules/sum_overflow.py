@@ -24,8 +24,9 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.lower.sum_bounds import SumBound, overflow_of
-from onnxlint_cmsis.types import Isa, Level, Statement
+from onnxlint_cmsis.types import Isa, Level
 
 S16_SINCE = "6.0.0"
 """First release whose arm_convolve_s16 adds in 32 bits."""

@@ -18,9 +18,10 @@ from onnxlint_cmsis.checks.file_problem import FileProblem, report
 from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.findings import Location, Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level, Location, Statement
+from onnxlint_cmsis.types import Level
 
 SHOWN = 3
 """How many layers the message names."""

@@ -23,11 +23,12 @@ from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
 from onnxlint_cmsis.checks.quantizer import advice, float_name, overrides
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.shared_scales import one_scale
 from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 WIDE = 16
 """Bits of activations that need zero-point 0 in other layers."""

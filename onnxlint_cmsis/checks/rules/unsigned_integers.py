@@ -17,9 +17,10 @@ from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.quantizer import advice
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 _MODEL = """
 g (TYPE[1, 4, 8, 8] x) => (TYPE[1, 4, 8, 8] y)

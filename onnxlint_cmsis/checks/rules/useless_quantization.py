@@ -1,7 +1,7 @@
 """A DequantizeLinear and QuantizeLinear pair does nothing.
 
-QuantizeLinear right behind DequantizeLinear, with its type, scale and zero-point, gives back the integers that went
-in. It costs nothing where the converter sees that, and two passes over the tensor where it does not.
+QuantizeLinear right behind DequantizeLinear, with the same type, scale and zero-point, gives back the same integers.
+The pair costs nothing if the converter takes it out, else two passes over the tensor.
 
 **What to do.** Take both out: what reads the QuantizeLinear can read what the DequantizeLinear reads.
 """
@@ -14,9 +14,10 @@ from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_check import described
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
+from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.quantize_pairs import useless_pairs
-from onnxlint_cmsis.types import Level, Statement
+from onnxlint_cmsis.types import Level
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

@@ -1,4 +1,4 @@
-"""Constants of removed lanes that a layer's bias can absorb, and whether that is exact."""
+"""What removed constant lanes add to a layer's sums: whether its bias can absorb it, and whether exactly."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot, factor_scales
+from onnxlint_cmsis.dims.bias import FLOAT, BiasSlot, bias_slot
+from onnxlint_cmsis.dims.layer_scales import factor_scales
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.values.value_view import real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Floats, Interval, Mask
-    from onnxlint_cmsis.dims.bias import FactorScales
     from onnxlint_cmsis.dims.lanes.lane_view import LaneView
     from onnxlint_cmsis.dims.lanes.weighted_sums import Weighted
+    from onnxlint_cmsis.dims.layer_scales import FactorScales
     from onnxlint_cmsis.graph.model import Graph, Node
 
 LIMIT = 2.0**31 - 1

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.quantization import AffineQuantization, of_integers
+from onnxlint_cmsis.lower.quantization import of_integers
 from onnxlint_cmsis.lower.shared_scales import common_of, holds, linked_groups, real_range
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow

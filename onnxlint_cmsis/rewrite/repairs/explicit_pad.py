@@ -98,6 +98,7 @@ HAZARDS = (
     "conv-1x1-padding-after",
     "conv-1x1-s4-fast-padding-after",
     "conv-1x1-s4-padding-after",
+    "conv-1xn-window-in-padding",
     "conv-1xn-window-outside",
     "dw-3x3-padding-refused",
     "dw-3x3-padding-after",

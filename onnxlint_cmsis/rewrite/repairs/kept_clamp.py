@@ -20,8 +20,8 @@ from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
+    from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.quantization import AffineQuantization
     from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
 
 BOUNDS_AS_INPUTS = 11

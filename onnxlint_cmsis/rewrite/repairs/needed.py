@@ -12,8 +12,8 @@ from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
-    from onnxlint_cmsis.types import Finding
 
 
 class RepairSite(NamedTuple):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.errors import NotAppliedError
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.operands import operands, parameters_of
-from onnxlint_cmsis.lower.quantization import AffineQuantization, keeps_scale, of_integers
+from onnxlint_cmsis.lower.quantization import keeps_scale, of_integers
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.curve_operators import RELU

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 from onnxlint_cmsis.rewrite.repairs.requantize import Requantizing

@@ -50,6 +50,10 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "dw-s4-opt-channels-differ": _NEVER_CALLED,
         "avgpool-empty-window": _NO_VALUES,
         "avgpool-s16-empty-window": _NO_VALUES,
+        "tconv-reversed-padding-past-filter": (
+            "its padding cuts off whole inputs: the layer would have to be made with a smaller padding and a Slice"
+            " behind it, which is not done"
+        ),
         "lstm-initial-state-dropped": _STATE,
         "lstm-s16-initial-state-dropped": _STATE,
         "fc-null-context": _CALLER,

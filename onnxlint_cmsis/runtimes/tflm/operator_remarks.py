@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
 from onnxlint_cmsis.runtimes.tflm.plain_layer_kernels import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
-from onnxlint_cmsis.types import Level, Location
+from onnxlint_cmsis.types import Level
 
 NAME = "TensorFlow Lite Micro"
 FREE = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})

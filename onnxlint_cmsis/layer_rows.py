@@ -1,19 +1,16 @@
-"""What `onnxlint-cmsis layers` shows: every layer of a model with the kernel that runs it, on every target."""
+"""Rows of `onnxlint-cmsis layers`: one layer on one target, with its kernel or the reason why there is none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Dims, Freedom, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.route import Route
-    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Channel, Layer
@@ -25,111 +22,7 @@ Row = dict[str, object]
 """One layer on one target: its verdict, and the kernel or the `reason` why there is none."""
 
 
-class Total(NamedTuple):
-    """What the layers of a model are and need together on one target."""
-
-    target: str
-    """Label of the target."""
-    measured_on: str
-    """CPU that the instructions were measured on, and the release where it is another than the target's."""
-    instructions: int
-    """Predicted instructions (not cycles) of the layers whose cost is known."""
-    layers: int
-    """How many those are."""
-    unknown_layers: int
-    """How many the sum leaves out."""
-    macs: int
-    """Multiply-accumulates of all layers, as far as these are known."""
-    constants: int
-    """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
-    scratch: int
-    """Bytes of the largest scratch buffer."""
-    arena: int | None
-    """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
-    arena_used: int | None = None
-    """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
-
-
-class LayersReport(NamedTuple):
-    """The layers of a model on every target."""
-
-    rows: list[Row]
-    """One row per layer and target, in file order, layers without a kernel too."""
-    totals: list[Total]
-    """The sums of each target."""
-    names: Mapping[str, str]
-    """Short forms of the layers' names, for people."""
-
-
-def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
-    if is_tflite_path(path):
-        return _operators_report(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.coverage.naming import layer_names
-
-    model = ModelAnalysis(path, settings.analysis, data)
-    rows = [row for record in model.lowered.records for row in _rows(model, record, settings.targets)]
-    names = layer_names(model.graph, [record.node for record in model.lowered.records])
-    return LayersReport(rows, _totals(model) if rows else [], names.names)
-
-
-def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
-    """The operators of a `.tflite` file, with what they compute and cost."""
-    from onnxlint_cmsis.results.short_names import short_names
-    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-    from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
-
-    model = TfliteAnalysis(path, settings.analysis, data)
-    records = {record.node.index: record for record in model.lowered.records}
-    rows = []
-    for found in operator_rows(model):
-        record = records.get(found.node.index) if found.node else None
-        rows.append({**found.row, **_of_operator(model, record, found.target)})
-    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
-
-
-def _of_operator(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
-    """What an operator computes and costs; `layer` is false for one that copies bytes at most."""
-    layer = record.layer if record else None
-    taken = model.route(layer.call, target) if layer else None
-    return {
-        "layer": record is not None,
-        "macs": model.work[record.node.index].macs if record else None,
-        "instructions": model.cost(record, target) if record else None,
-        "classes": _classes(model, layer) if layer else {},
-        "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
-    }
-
-
-def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
-    """The rows alone. Raises ModelError."""
-    return layers_report(path, settings, data).rows
-
-
-def _totals(model: ModelAnalysis) -> list[Total]:
-    """The sums of each target, as the summary of linting has them."""
-    from onnxlint_cmsis.coverage.summarize import summarize
-
-    summary, every = summarize(model), len(model.lowered.records)
-    return [
-        Total(
-            target.target,
-            target.measured_on,
-            target.instructions,
-            every - target.unknown_cost,
-            target.unknown_cost,
-            summary.macs,
-            target.constants,
-            target.scratch,
-            summary.arena,
-            target.arena_used,
-        )
-        for target in summary.targets
-    ]
-
-
-def _rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:
+def layer_rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Target]) -> Iterator[Row]:
     """The rows of one node, a target each."""
     call = record.layer if record.call else None
     taken: dict[Target, Route] = dict(model.routes(call)) if call else {}
@@ -252,3 +145,16 @@ def _class_text(dimensions: Dimensions, layer: Layer, variable: str, channel: Ch
     groups = [dimensions.class_with_id(leaf) for leaf in dimensions.leaves(channel.tensor, channel.axis)]
     parts = [f"{group.freedom.value} #{group.id}" for group in groups if group is not None]
     return f"{dimensions.channel_text(channel.tensor, channel.axis)}: {', '.join(parts) or Freedom.LOCKED.value}"
+
+
+def operator_row(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
+    """What an operator computes and costs; `layer` is false for one that copies bytes at most."""
+    layer = record.layer if record else None
+    taken = model.route(layer.call, target) if layer else None
+    return {
+        "layer": record is not None,
+        "macs": model.work[record.node.index].macs if record else None,
+        "instructions": model.cost(record, target) if record else None,
+        "classes": _classes(model, layer) if layer else {},
+        "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
+    }

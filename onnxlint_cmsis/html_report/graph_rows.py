@@ -1,0 +1,100 @@
+"""The layers of a model with their connections and the classes of their channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.html_report.graph_records import ChannelClass, GraphDrawing, GraphEdge, GraphRow
+from onnxlint_cmsis.html_report.page_records import MOST
+from onnxlint_cmsis.reporters.plain import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+
+
+def graph_drawing(model: ModelAnalysis, names: Mapping[str, str]) -> GraphDrawing:
+    """Inputs and layers in file order; nodes that compute nothing are part of the connections."""
+    records = model.lowered.records[:MOST]
+    sources = _Sources(model, records)
+    rows = [_input(model, name) for name in sources.inputs]
+    rows += [_layer(model, record, names, sources.read_by(record)) for record in records]
+    edges = []
+    for place, row in enumerate(rows):
+        readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
+        if readers:
+            edges.append(GraphEdge(place, readers, row.classes))
+    classes = tuple(_class(group, names) for group in model.dimensions.classes[:MOST])
+    return GraphDrawing(tuple(rows), tuple(edges), classes, len(model.lowered.records) - len(records))
+
+
+class _Sources:
+    """Which row makes what a layer reads, seen through nodes that compute nothing."""
+
+    def __init__(self, model: ModelAnalysis, records: tuple[LoweredLayer, ...]) -> None:
+        self._graph = model.graph
+        self.inputs = [name for name in model.graph.inputs if name not in model.graph.constants]
+        self._rows = {name: place for place, name in enumerate(self.inputs)}
+        self._nodes: dict[int, int] = {}
+        for place, record in enumerate(records, len(self.inputs)):
+            for node in (record.node, *record.fused):
+                self._nodes[node.index] = place
+
+    def read_by(self, record: LoweredLayer) -> tuple[int, ...]:
+        """Rows that a layer reads, each once; constants and tensors of layers that are not drawn are left out."""
+        found: set[int] = set()
+        here = self._nodes[record.node.index]
+        waiting, seen = list(record.node.inputs), set(record.node.inputs)
+        while waiting:
+            tensor = waiting.pop()
+            node = self._graph.producers.get(tensor)
+            row = self._rows.get(tensor) if node is None else self._nodes.get(node.index)
+            if row is not None:
+                found.add(row)
+            elif node is not None:
+                behind = {*node.inputs, *(name for body in node.bodies for name in body.outputs)} - seen
+                seen |= behind
+                waiting += behind
+        return tuple(sorted(found - {here}))
+
+
+def _input(model: ModelAnalysis, name: str) -> GraphRow:
+    return GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name))
+
+
+def _layer(model: ModelAnalysis, record: LoweredLayer, names: Mapping[str, str], reads: tuple[int, ...]) -> GraphRow:
+    node = record.node
+    made = record.epilogue.tensor if record.epilogue else node.outputs[0] if node.outputs else ""
+    op = " + ".join((node.op_type, *(each.op_type for each in record.fused)))
+    short = names.get(node.label) or names.get(made) or node.label
+    verdict = record.verdict.value
+    return GraphRow(short, node.label, op, _shape(model, made), verdict, reads, _classes(model, made))
+
+
+def _shape(model: ModelAnalysis, tensor: str) -> str:
+    sizes = model.graph.shape(tensor)
+    return "?" if sizes is None else "×".join("?" if size is None else str(size) for size in sizes)
+
+
+def _classes(model: ModelAnalysis, tensor: str) -> tuple[int, ...]:
+    """Classes on any axis of a tensor, in order, each once."""
+    axes = model.dimensions.axes(tensor) or ()
+    found = [leaf for axis in range(len(axes)) for leaf in model.dimensions.leaves(tensor, axis)]
+    return tuple(leaf for leaf in dict.fromkeys(found) if model.dimensions.class_with_id(leaf) is not None)
+
+
+def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
+    def short(label: str) -> str:
+        return names.get(label) or shortened(label)
+
+    return ChannelClass(
+        group.id,
+        group.size,
+        group.freedom.value,
+        tuple(short(each.label) for each in group.deciders),
+        tuple(short(each.label) for each in group.readers),
+        tuple(f"{short(lock.node)}: {lock.reason}" if lock.node else lock.reason for lock in group.locks),
+    )

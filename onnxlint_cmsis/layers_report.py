@@ -1,0 +1,108 @@
+"""What `onnxlint-cmsis layers` shows: every layer of a model with the kernel that runs it, on every target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.layer_rows import Row, layer_rows, operator_row
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+
+
+class Total(NamedTuple):
+    """What the layers of a model are and need together on one target."""
+
+    target: str
+    """Label of the target."""
+    measured_on: str
+    """CPU that the instructions were measured on, and the release where it is another than the target's."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers whose cost is known."""
+    layers: int
+    """How many those are."""
+    unknown_layers: int
+    """How many the sum leaves out."""
+    macs: int
+    """Multiply-accumulates of all layers, as far as these are known."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
+    scratch: int
+    """Bytes of the largest scratch buffer."""
+    arena: int | None
+    """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
+    arena_used: int | None = None
+    """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
+
+
+class LayersReport(NamedTuple):
+    """The layers of a model on every target."""
+
+    rows: list[Row]
+    """One row per layer and target, in file order, layers without a kernel too."""
+    totals: list[Total]
+    """The sums of each target."""
+    names: Mapping[str, str]
+    """Short forms of the layers' names, for people."""
+
+
+def layers_report(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis. Raises ModelError."""
+    from onnxlint_cmsis.open_model import open_model
+
+    model = model or open_model(path, settings.analysis, data)
+    if is_tflite_path(path):
+        return _operators_report(cast("TfliteAnalysis", model))
+    from onnxlint_cmsis.coverage.naming import layer_names
+
+    rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
+    names = layer_names(model.graph, [record.node for record in model.lowered.records])
+    return LayersReport(rows, _totals(model) if rows else [], names.names)
+
+
+def _operators_report(model: TfliteAnalysis) -> LayersReport:
+    """The operators of a `.tflite` file, with what they compute and cost."""
+    from onnxlint_cmsis.results.short_names import short_names
+    from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
+
+    records = {record.node.index: record for record in model.lowered.records}
+    rows = []
+    for found in operator_rows(model):
+        record = records.get(found.node.index) if found.node else None
+        rows.append({**found.row, **operator_row(model, record, found.target)})
+    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
+
+
+def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
+    """The rows alone. Raises ModelError."""
+    return layers_report(path, settings, data).rows
+
+
+def _totals(model: ModelAnalysis) -> list[Total]:
+    """The sums of each target, as the summary of linting has them."""
+    from onnxlint_cmsis.coverage.summarize import summarize
+
+    summary, every = summarize(model), len(model.lowered.records)
+    return [
+        Total(
+            target.target,
+            target.measured_on,
+            target.instructions,
+            every - target.unknown_cost,
+            target.unknown_cost,
+            summary.macs,
+            target.constants,
+            target.scratch,
+            summary.arena,
+            target.arena_used,
+        )
+        for target in summary.targets
+    ]

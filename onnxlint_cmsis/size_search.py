@@ -1,0 +1,78 @@
+"""What linting searches sizes for: findings of the rules on sizes, and the note where these did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.class_fact import ClassFact
+    from onnxlint_cmsis.config.settings import Settings
+
+
+class SizeFindings(NamedTuple):
+    """What searching sizes brings."""
+
+    findings: tuple[Finding, ...]
+    """Findings of the rules on sizes."""
+    repairs: tuple[ClassFact, ...]
+    """Classes that grow to step around hazards."""
+
+
+NO_SIZES = SizeFindings((), ())
+
+
+def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
+    """Findings of the rules on sizes, which search sizes and read weights."""
+    if not _sizing(model.path, settings) or not model.lowered.layers:
+        return NO_SIZES
+    from onnxlint_cmsis.accepted.consent import Consent, fix_options
+    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
+    from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
+    from onnxlint_cmsis.planning.price import Prices
+    from onnxlint_cmsis.proof.subgraph_classes import unprovable
+    from onnxlint_cmsis.rewrite.refusals import refused
+
+    consent = Consent(settings, model.path)
+    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
+    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
+    found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
+    return SizeFindings((*class_findings(found), *found.accepted), repair_prices(found))
+
+
+def size_codes() -> tuple[str, ...]:
+    """Codes of the rules on sizes."""
+    from onnxlint_cmsis.checks.rule import RuleScope
+    from onnxlint_cmsis.checks.rule_registry import checks_of
+
+    return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
+
+
+def _sizing(path: str, settings: Settings) -> list[str]:
+    """Codes of the rules on sizes that the settings ask for."""
+    return [code for code in size_codes() if codes.enabled(code, settings, path)]
+
+
+def skip_notes(path: str, settings: Settings, too_large: str) -> Iterator[str]:
+    """The note that rules on sizes were asked for and did not run."""
+    wanted = _sizing(path, settings)
+    if too_large and wanted:
+        yield f"{' and '.join(wanted)} did not run: {too_large}."
+
+
+def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
+    """Why sizes are not searched while linting, as a clause; empty where they are."""
+    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
+    if not layers:
+        return ""
+    if limit is not None and model.size > limit:
+        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
+    if most is not None and layers > most:
+        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
+    return ""
