@@ -39,7 +39,22 @@ def _pairs(
     old: tuple[TargetSection, ...], new: tuple[TargetSection, ...]
 ) -> tuple[tuple[TargetSection | None, TargetSection | None], ...]:
     before, after = ({section.label: section for section in sections} for sections in (old, new))
-    return tuple((before.get(label), after.get(label)) for label in dict.fromkeys((*after, *before)))
+    return tuple(_on_one_scale(before.get(label), after.get(label)) for label in dict.fromkeys((*after, *before)))
+
+
+def _on_one_scale(
+    before: TargetSection | None, after: TargetSection | None
+) -> tuple[TargetSection | None, TargetSection | None]:
+    """Both with bars as long as their part of the longest layer of both."""
+    lines = [line for section in (before, after) if section for line in section.layers]
+    longest = max((line.instructions or 0 for line in lines), default=0) or 1
+    old, new = (section and _scaled(section, longest) for section in (before, after))
+    return old, new
+
+
+def _scaled(section: TargetSection, longest: int) -> TargetSection:
+    lines = (line._replace(length=(line.instructions or 0) / longest) for line in section.layers)
+    return section._replace(layers=tuple(lines))
 
 
 def _figure(figure: Figure) -> FigurePair:

@@ -15,9 +15,9 @@ class ChannelClass(NamedTuple):
     freedom: str
     """FREE, COUPLED or LOCKED."""
     deciders: tuple[str, ...]
-    """Short names of layers whose weights have it along their output channels."""
+    """Short names of layers whose weights have it along their output channels, the last entry may count the rest."""
     readers: tuple[str, ...]
-    """Short names of layers whose weights have it along their input channels."""
+    """Short names of layers whose weights have it along their input channels, likewise."""
     locks: tuple[str, ...]
     """Why it may not change."""
 

@@ -9,11 +9,14 @@ from onnxlint_cmsis.html_report.page_records import MOST
 from onnxlint_cmsis.reporters.plain import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.lower.lowered import LoweredLayer
+
+NAMED = 6
+"""Layers that the table of classes names; the drawing shows all."""
 
 
 def graph_drawing(model: ModelAnalysis, names: Mapping[str, str]) -> GraphDrawing:
@@ -21,13 +24,14 @@ def graph_drawing(model: ModelAnalysis, names: Mapping[str, str]) -> GraphDrawin
     records = model.lowered.records[:MOST]
     sources = _Sources(model, records)
     rows = [_input(model, name) for name in sources.inputs]
-    rows += [_layer(model, record, names, sources.read_by(record)) for record in records]
+    short = _short_names(model, names)
+    rows += [_layer(model, record, short, sources.read_by(record)) for record in records]
     edges = []
     for place, row in enumerate(rows):
         readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
         if readers:
             edges.append(GraphEdge(place, readers, row.classes))
-    classes = tuple(_class(group, names) for group in model.dimensions.classes[:MOST])
+    classes = tuple(_class(group, short) for group in model.dimensions.classes[:MOST])
     return GraphDrawing(tuple(rows), tuple(edges), classes, len(model.lowered.records) - len(records))
 
 
@@ -61,17 +65,34 @@ class _Sources:
         return tuple(sorted(found - {here}))
 
 
+def _made(record: LoweredLayer) -> str:
+    """The tensor that a layer ends in."""
+    return record.epilogue.tensor if record.epilogue else record.node.outputs[0] if record.node.outputs else ""
+
+
+def _short_names(model: ModelAnalysis, names: Mapping[str, str]) -> dict[str, str]:
+    """Short names of layers by label; a `.tflite` file names what they make."""
+    of_tensors = {
+        record.node.label: names[name]
+        for record in model.lowered.records
+        for name in (_made(record), *record.node.outputs[:1])
+        if name in names
+    }
+    return {**of_tensors, **names}
+
+
 def _input(model: ModelAnalysis, name: str) -> GraphRow:
     return GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name))
 
 
 def _layer(model: ModelAnalysis, record: LoweredLayer, names: Mapping[str, str], reads: tuple[int, ...]) -> GraphRow:
     node = record.node
-    made = record.epilogue.tensor if record.epilogue else node.outputs[0] if node.outputs else ""
+    made = _made(record)
     op = " + ".join((node.op_type, *(each.op_type for each in record.fused)))
-    short = names.get(node.label) or names.get(made) or node.label
     verdict = record.verdict.value
-    return GraphRow(short, node.label, op, _shape(model, made), verdict, reads, _classes(model, made))
+    return GraphRow(
+        names.get(node.label, node.label), node.label, op, _shape(model, made), verdict, reads, _classes(model, made)
+    )
 
 
 def _shape(model: ModelAnalysis, tensor: str) -> str:
@@ -94,7 +115,13 @@ def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
         group.id,
         group.size,
         group.freedom.value,
-        tuple(short(each.label) for each in group.deciders),
-        tuple(short(each.label) for each in group.readers),
+        _first(short(each.label) for each in group.deciders),
+        _first(short(each.label) for each in group.readers),
         tuple(f"{short(lock.node)}: {lock.reason}" if lock.node else lock.reason for lock in group.locks),
     )
+
+
+def _first(layers: Iterable[str]) -> tuple[str, ...]:
+    """Some of the layers, and how many more there are."""
+    every = tuple(dict.fromkeys(layers))
+    return every if len(every) <= NAMED + 1 else (*every[:NAMED], f"{len(every) - NAMED} more")

@@ -54,7 +54,7 @@ def graph_style(drawing: GraphDrawing, width: int) -> str:
     """Room for the connections, and rules that show all members of a channel class at which somebody points."""
     room = f".rows li{{padding-left:{width}px}}\n"
     rules = (
-        f".graph:has(.k{n}:hover,.k{n}:focus-visible) .k{n}{{stroke-width:6;outline:2px solid currentColor}}\n"
+        f".graph:has(.k{n}:hover,.k{n}:focus-visible) .k{n}{{stroke-width:6;box-shadow:0 0 0 3px currentColor}}\n"
         for n in (each.id for each in drawing.classes)
     )
     return room + "".join(rules)

@@ -18,43 +18,16 @@ from onnxlint_cmsis.html_report.graph_rows import graph_drawing
 from onnxlint_cmsis.html_report.rails_svg import rails
 from onnxlint_cmsis.html_report.report_input import report_input
 from support.html_pages import HtmlPage
-from support.models import text
 from support.paths import ROOT
+from support.report_models import NET, write_model, written_report
 from support.tflite_chains import random_chain
 
-NET = """
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1, 4, 16, 16] x) => (float[1, 4, 8, 8] y)
-    <float[10, 4, 3, 3] v = {1}, float[10, 10, 3, 3] u = {1}, float[6, 10, 1, 1] w = {1}, float[4, 6, 1, 1] z = {1}> {
-        [first] a = Conv<pads = [1, 1, 1, 1]>(x, v)
-        [second] b = Conv<pads = [1, 1, 1, 1]>(a, u)
-        [sum] c = Add(a, b)
-        [root] d = Sqrt(c)
-        [strided] f = Conv<strides = [2, 2]>(d, w)
-        [last] y = Conv(f, z)
-    }
-"""
-"""A residual block, an operator that CMSIS-NN has not, and a layer that misses a kernel."""
 NASTY = "</svg><script>alert('x')</script>&\"\u202e"
-
-
-def model(path: Path, source: str = NET, **names: str) -> Path:
-    proto = text(source)
-    for node in proto.graph.node:
-        node.name = names.get(node.name, node.name)
-    path.write_bytes(proto.SerializeToString())
-    return path
-
-
-def report(path: Path, *options: str) -> str:
-    written = path.parent / "report.html"
-    assert main(["report", "--isolated", str(path), "-o", str(written), *options]) == 0
-    return written.read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
-    return model(tmp_path / "net.onnx")
+    return write_model(tmp_path / "net.onnx")
 
 
 def check(page: str) -> HtmlPage:
@@ -70,12 +43,12 @@ def check(page: str) -> HtmlPage:
 
 
 def test_a_page_is_whole_and_loads_nothing(net: Path) -> None:
-    found = check(report(net))
+    found = check(written_report(net))
     assert {"missed", "refused", "free", "coupled", "locked", "peak"} <= found.classes
 
 
 def test_the_policy_allows_the_style_sheet_of_the_page_and_nothing_else(net: Path) -> None:
-    page = report(net)
+    page = written_report(net)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
@@ -86,15 +59,15 @@ def test_the_policy_allows_the_style_sheet_of_the_page_and_nothing_else(net: Pat
 
 
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
-    path = model(tmp_path / "net.onnx", NET, first=NASTY, second=f"{NASTY}2", root=f"{NASTY}3")
-    page = report(path, "--against", str(path))
+    path = write_model(tmp_path / "net.onnx", NET, first=NASTY, second=f"{NASTY}2", root=f"{NASTY}3")
+    page = written_report(path, "--against", str(path))
     found = check(page)
     assert "\u202e" not in page
     assert any("alert('x')" in each for each in found.texts)
 
 
 def test_the_page_tells_what_layers_and_lint_tell(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = check(report(net, "--target", "cortex-m4"))
+    found = check(written_report(net, "--target", "cortex-m4"))
     capsys.readouterr()
     assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(net)]) == 0
     layers = json.loads(capsys.readouterr().out)
@@ -110,14 +83,14 @@ def test_the_page_tells_what_layers_and_lint_tell(net: Path, capsys: pytest.Capt
 
 
 def test_sections_stand_in_their_order(net: Path) -> None:
-    found = HtmlPage(report(net, "--target", "cortex-m4", "--against", str(net)))
+    found = HtmlPage(written_report(net, "--target", "cortex-m4", "--against", str(net)))
     golden = ROOT / "tests" / "golden" / "report_outline.txt"
     assert found.outline == golden.read_text(encoding="utf-8").splitlines()
 
 
 def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> None:
     source = NET.replace("(d, w)", "(e, w)").replace("[strided]", "e = Identity(d) [strided]")
-    given = report_input(str(model(tmp_path / "net.onnx", source)), Configuration(isolated=True))
+    given = report_input(str(write_model(tmp_path / "net.onnx", source)), Configuration(isolated=True))
     drawing = graph_drawing(given.model, given.names)
     assert [row.name for row in drawing.rows] == ["x", "first", "second", "sum", "root", "strided", "last"]
     assert [row.reads for row in drawing.rows] == [(), (0,), (1,), (1, 2), (3,), (4,), (5,)]
@@ -134,18 +107,18 @@ def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> N
 
 
 def test_before_and_after_stand_side_by_side(net: Path, tmp_path: Path) -> None:
-    bigger = model(tmp_path / "bigger.onnx", NET.replace("10, ", "12, ").replace(", 10", ", 12"))
-    page = report(bigger, "--against", str(net), "--target", "cortex-m4")
+    bigger = write_model(tmp_path / "bigger.onnx", NET.replace("10, ", "12, ").replace(", 10", ", 12"))
+    page = written_report(bigger, "--against", str(net), "--target", "cortex-m4")
     shown = "".join(check(page).texts)
     assert f"Before: {net}. After: {bigger}." in shown
-    assert "Layers that changed" in shown
+    assert "Layers that changed: 4" in shown
     assert "Findings gone" in shown
 
 
 def test_a_tflite_file_has_the_same_parts(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(random_chain(1))
-    shown = "".join(check(report(path, "--target", "cortex-m4")).texts)
+    shown = "".join(check(written_report(path, "--target", "cortex-m4")).texts)
     assert "Peak:" in shown
 
 
@@ -174,6 +147,6 @@ def test_without_jinja2_one_line_says_what_to_install(
 
 def test_mobilenet_takes_less_than_a_megabyte(tmp_path: Path) -> None:
     runpy.run_path(str(ROOT / "bench" / "models.py"))["mobilenet"](tmp_path / "mobilenet.onnx", 0.25)
-    page = report(tmp_path / "mobilenet.onnx")
+    page = written_report(tmp_path / "mobilenet.onnx")
     check(page)
     assert len(page.encode()) < 1_000_000
