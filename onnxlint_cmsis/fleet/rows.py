@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.results.file_summary import FileSummary, TargetSummary
-    from onnxlint_cmsis.types import Finding
 
 FILE = "file"
 FINDING = "finding"
