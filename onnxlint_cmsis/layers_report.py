@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 
@@ -39,6 +40,8 @@ class Total(NamedTuple):
     """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
     arena_used: int | None = None
     """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
+    time: PredictedTime | None = None
+    """What a run takes at the target's clock; None where no clock is given."""
 
 
 class LayersReport(NamedTuple):
@@ -103,6 +106,7 @@ def _totals(model: ModelAnalysis) -> list[Total]:
             target.scratch,
             summary.arena,
             target.arena_used,
+            target.time,
         )
         for target in summary.targets
     ]

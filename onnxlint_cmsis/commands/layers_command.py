@@ -28,7 +28,10 @@ DESCRIPTION = (
     "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
 )
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
+KEYS = (
+    "targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build", "clock",
+    "memory",
+)  # fmt: skip
 NUMBERS = ("index", "macs", "instructions")
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 
@@ -63,11 +66,9 @@ def run(argv: list[str]) -> int:
 
 
 def _fields(total: Total) -> dict[str, object]:
-    """A total as plain data, the exact arena where there is one."""
-    found = total._asdict()
-    if total.arena_used is None:
-        del found["arena_used"]
-    return found
+    """A total as plain data, the exact arena and the time where there are such."""
+    found = total._asdict() | {"time": total.time.fields if total.time else None}
+    return {name: value for name, value in found.items() if value is not None or name not in ("arena_used", "time")}
 
 
 def operators_text(report: LayersReport, names: Mapping[str, str]) -> str:

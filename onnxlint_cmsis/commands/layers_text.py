@@ -137,3 +137,5 @@ def total_lines(total: Total) -> Iterator[str]:
     arena = arena if total.arena_used is None else f"{total.arena_used:,}"
     memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {total.scratch:,}"
     yield f"{memory}; instructions as measured on {total.measured_on}"
+    if total.time:
+        yield f"time: {total.time.text}"
