@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, KilledWorker, as_completed, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.fleet.program_process import ProgramContext
 from onnxlint_cmsis.fleet.workers import Ended, Worker
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from collections import deque

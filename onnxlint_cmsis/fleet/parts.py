@@ -6,14 +6,14 @@ import io
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.fleet.rows import FILE
+from onnxlint_cmsis.fleet.scan_rows import FILE
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxlint_cmsis.fleet.rows import ScanRow
+    from onnxlint_cmsis.fleet.scan_rows import ScanRow
 
 MADE_BY = b"onnxlint-cmsis"
 """Key of the metadata that tells by what a part was made."""
@@ -85,7 +85,7 @@ def schema() -> Any:
     """The columns of a part, as Arrow has them: those of ScanRow, and in `per_target` those of TargetRow."""
     import pyarrow
 
-    from onnxlint_cmsis.fleet.rows import ScanRow, TargetRow
+    from onnxlint_cmsis.fleet.scan_rows import ScanRow, TargetRow
 
     target = pyarrow.struct([(name, _type(text)) for name, text in _hints(TargetRow)])
     special = {"targets": pyarrow.list_(pyarrow.string()), "per_target": pyarrow.list_(target)}

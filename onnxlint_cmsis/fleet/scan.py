@@ -6,8 +6,8 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.fleet.rows import CRASHED, FILE, ScanRow
 from onnxlint_cmsis.fleet.scan_model import ScanJob, scan_model
+from onnxlint_cmsis.fleet.scan_rows import CRASHED, FILE, ScanRow
 from onnxlint_cmsis.fleet.workers import Ended, Task, each_done, team
 
 if TYPE_CHECKING:

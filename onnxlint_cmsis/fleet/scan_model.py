@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fleet.rows import ERROR, EXTERNAL, FILE, OK, UNREADABLE, ScanRow, finding_row, summarized
+from onnxlint_cmsis.fleet.scan_rows import ERROR, EXTERNAL, FILE, OK, UNREADABLE, ScanRow, finding_row, summarized
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:

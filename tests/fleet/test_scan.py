@@ -13,7 +13,7 @@ import pytest
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.fleet.rows import STATUSES, ScanRow, TargetRow
+from onnxlint_cmsis.fleet.scan_rows import STATUSES, ScanRow, TargetRow
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
 
