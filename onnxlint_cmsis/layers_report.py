@@ -53,6 +53,8 @@ class LayersReport(NamedTuple):
     """The sums of each target."""
     names: Mapping[str, str]
     """Short forms of the layers' names, for people."""
+    notes: tuple[str, ...] = ()
+    """Which runtime and library the model is judged for; empty where the application calls the functions."""
 
 
 def layers_report(
@@ -65,15 +67,18 @@ def layers_report(
     if is_tflite_path(path):
         return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
     rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
-    return LayersReport(rows, _totals(model) if rows else [], names.names)
+    notes = runtime_notes(settings.runtime, converted=True)
+    return LayersReport(rows, _totals(model) if rows else [], names.names, notes)
 
 
 def _operators_report(model: TfliteAnalysis) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
     from onnxlint_cmsis.results.short_names import short_names
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
     records = {record.node.index: record for record in model.lowered.records}
@@ -81,7 +86,9 @@ def _operators_report(model: TfliteAnalysis) -> LayersReport:
     for found in operator_rows(model):
         record = records.get(found.node.index) if found.node else None
         rows.append({**found.row, **operator_row(model, record, found.target)})
-    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
+    names = short_names([str(row["output"]) for row in rows])
+    notes = (*runtime_notes(model.settings.runtime), *model.remarks_on_build)
+    return LayersReport(rows, _totals(model) if rows else [], names, notes)
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
