@@ -48,16 +48,17 @@ _MODULES = {
 }
 """Where each name that loads late is defined."""
 
+if not TYPE_CHECKING:  # else a type checker would take every name for one of the package's
 
-def __getattr__(name: str) -> object:
-    """A name of the API, loaded at its first use. Raises AttributeError for any other."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """A name of the API, loaded at its first use. Raises AttributeError for any other."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-    found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
+        found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ unset PYTHONPATH
 
 # From what is committed: a tree that was worked in has build products, which setuptools would pack.
 mkdir "$work/source"
-git archive HEAD | tar -x -C "$work/source"
+git -c safe.directory="$PWD" archive HEAD | tar -x -C "$work/source"
 cp -R "$work/source" "$work/tree" # building writes into the other
 "$python" -m venv "$work/tools"
 "$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6'

@@ -101,8 +101,9 @@ def test_wrong_settings_are_usage_errors_of_one_line(settings: dict[str, object]
 def test_what_is_no_model_is_a_model_error_that_names_it(tmp_path: Path) -> None:
     text = tmp_path / "text.onnx"
     text.write_text("no model")
-    for call in (lint, layers, fix):
-        for path in (tmp_path / "missing.onnx", tmp_path / "missing.tflite", tmp_path, text):
+    paths = (text, tmp_path, tmp_path / "missing.onnx", tmp_path / "missing.tflite")
+    for call, wrong in ((lint, paths), (layers, paths), (fix, paths[:1])):
+        for path in wrong:
             with pytest.raises(ModelError) as caught:
                 call(path)
             assert str(caught.value).startswith(f"{path}: ")

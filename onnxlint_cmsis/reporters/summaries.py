@@ -24,6 +24,7 @@ def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
     for targets, first in _alike(summary):
         yield from _layers(summary, first, targets)
     yield "cost", _cost(summary)
+    yield from _times(summary)
     yield "memory", _memory(summary)
     yield "findings", f"{len(file.told)}, {file.fixable} fixable with --fix"
 
@@ -46,7 +47,8 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
 def _fields(target: TargetSummary) -> dict[str, object]:
     shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
     known = {name: value for name, value in target._asdict().items() if value is not None}
-    return {**known, **shares}
+    time = {"time": target.time.fields} if target.time else {}
+    return {**known, **shares, **time}
 
 
 def _shares(target: TargetSummary) -> dict[str, LayerShare]:
@@ -108,6 +110,13 @@ def _cost(summary: FileSummary) -> str:
         return f"{known} predicted instructions (not cycles)"
     left = counted(unknown[0], "layer") if len(set(unknown)) == 1 else f"{_each(summary, unknown)} layers"
     return f"{known} predicted instructions (not cycles), {left} of unknown cost left out"
+
+
+def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:
+    """A line for each target that has a clock."""
+    for target in summary.targets:
+        if target.time:
+            yield "time", f"{_cpu(target)}: {target.time.text}" if len(summary.targets) > 1 else target.time.text
 
 
 def _memory(summary: FileSummary) -> str:

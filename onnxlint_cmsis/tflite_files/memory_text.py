@@ -18,14 +18,18 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
     """Sums and parts of an arena, without the plan."""
     more = memory["arena_needed"] - memory["arena_used"]
     needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
-    parts = ", ".join(f"{name} {size:,}" for name, size in memory["persistent"].items()) or "none"
+    parts = ", ".join(f"{name} {size:,}" for name, size in memory["persistent"].items())
     scratch = ", ".join(f"operator {row['op']}: {row['bytes']:,}" for row in memory["scratch"]) or "none"
     alive = memory["alive"] or [0]
     peak = alive.index(max(alive))
+    least = f"arena at least {memory['arena_used']:,} bytes"
+    whole = (
+        f"arena_used {memory['arena_used']:,} bytes = head {memory['head']:,} + tail {memory['tail']:,}; "
+        f"arena_needed {memory['arena_needed']:,}{needed}"
+    )
     return [
-        f"{target}: arena_used {memory['arena_used']:,} bytes = head {memory['head']:,} + tail {memory['tail']:,}; "
-        f"arena_needed {memory['arena_needed']:,}{needed}",
-        f"  tail: {parts}",
+        f"{target}: {whole if parts else least}",
+        *([f"  tail: {parts}"] if parts else []),
         f"  scratch: {scratch}",
         f"  most alive in step {peak}: {alive[peak]:,} bytes",
     ]
