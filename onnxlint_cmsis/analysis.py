@@ -14,7 +14,7 @@ from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
 from onnxlint_cmsis.runtimes.runtime_facts import RuntimeFacts
-from onnxlint_cmsis.types import KernelCall, MemoryRoom, Size, Target
+from onnxlint_cmsis.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +49,10 @@ class AnalysisSettings(NamedTuple):
     """RAM and flash of each target, in the order of `targets`; none where no memory is given."""
     cmsis_nn_build: str = "SPEED"
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
+    clocks: tuple[int | None, ...] = ()
+    """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
+    memory: str = PLACEMENTS[0]
+    """Where activations and weights lie."""
 
 
 class ModelAnalysis(RuntimeFacts):

@@ -19,6 +19,9 @@ BROKEN_PIPE = 141
 def main(argv: list[str]) -> int:
     """Run a command line without the program's name; the exit code."""
     command, rest = chosen(argv)
+    near = _command_meant(argv)
+    if near:
+        return complain(f"'{argv[0]}' is neither a file, a folder nor a command; did you mean the command {near}?")
     try:
         _escape_unprintable()
         code = _run(command, rest)
@@ -39,6 +42,17 @@ def chosen(argv: list[str]) -> tuple[str, list[str]]:
         if word in names and _only_options(argv[:place], word):
             return word, [*argv[:place], *argv[place + 1 :]]
     return "lint", argv
+
+
+def _command_meant(argv: list[str]) -> str:
+    """The command that the first word is most like, where that word is no command, option, path or model's name."""
+    names = [command.name for command in COMMANDS]
+    word = argv[0] if argv else ""
+    if not word.replace("-", "").isalpha() or word.startswith("-") or word in names or os.path.lexists(word):
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, names, 1, 0.7)), "")
 
 
 def _only_options(words: list[str], command: str) -> bool:

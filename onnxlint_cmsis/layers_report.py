@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.layer_rows import Row, layer_rows, operator_row
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 
 
 class Total(NamedTuple):
@@ -38,6 +40,8 @@ class Total(NamedTuple):
     """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
     arena_used: int | None = None
     """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
+    time: PredictedTime | None = None
+    """What a run takes at the target's clock; None where no clock is given."""
 
 
 class LayersReport(NamedTuple):
@@ -49,34 +53,42 @@ class LayersReport(NamedTuple):
     """The sums of each target."""
     names: Mapping[str, str]
     """Short forms of the layers' names, for people."""
+    notes: tuple[str, ...] = ()
+    """Which runtime and library the model is judged for; empty where the application calls the functions."""
 
 
-def layers_report(path: str, settings: Settings, data: bytes | None = None) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place. Raises ModelError."""
+def layers_report(
+    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis. Raises ModelError."""
+    from onnxlint_cmsis.open_model import open_model
+
+    model = model or open_model(path, settings.analysis, data)
     if is_tflite_path(path):
-        return _operators_report(path, settings, data)
-    from onnxlint_cmsis.analysis import ModelAnalysis
+        return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
-    model = ModelAnalysis(path, settings.analysis, data)
     rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
-    return LayersReport(rows, _totals(model) if rows else [], names.names)
+    notes = runtime_notes(settings.runtime, converted=True)
+    return LayersReport(rows, _totals(model) if rows else [], names.names, notes)
 
 
-def _operators_report(path: str, settings: Settings, data: bytes | None) -> LayersReport:
+def _operators_report(model: TfliteAnalysis) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
     from onnxlint_cmsis.results.short_names import short_names
-    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+    from onnxlint_cmsis.runtimes.runtime import runtime_notes
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
-    model = TfliteAnalysis(path, settings.analysis, data)
     records = {record.node.index: record for record in model.lowered.records}
     rows = []
     for found in operator_rows(model):
         record = records.get(found.node.index) if found.node else None
         rows.append({**found.row, **operator_row(model, record, found.target)})
-    return LayersReport(rows, _totals(model) if rows else [], short_names([str(row["output"]) for row in rows]))
+    names = short_names([str(row["output"]) for row in rows])
+    notes = (*runtime_notes(model.settings.runtime), *model.remarks_on_build)
+    return LayersReport(rows, _totals(model) if rows else [], names, notes)
 
 
 def layers_table(path: str, settings: Settings, data: bytes | None = None) -> list[Row]:
@@ -101,6 +113,7 @@ def _totals(model: ModelAnalysis) -> list[Total]:
             target.scratch,
             summary.arena,
             target.arena_used,
+            target.time,
         )
         for target in summary.targets
     ]

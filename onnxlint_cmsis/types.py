@@ -57,6 +57,10 @@ class Target(NamedTuple):
         return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
 
 
+PLACEMENTS = ("unknown", "tcm", "sram")
+"""Where activations and weights lie on a device: sram has the weights in MRAM."""
+
+
 class MemoryRoom(NamedTuple):
     """What a device has for a model."""
 

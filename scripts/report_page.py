@@ -67,11 +67,11 @@ hazard, and computes the same; it is proven like every other fix, and a second f
 channel counts and a repair both help, the model with fewer predicted instructions is taken. A Pad behind an input of
 the model (`--unsafe-fixes`) is added only for what no repair answers.
 
-Those marked `--unsafe-fixes` are not exact. No output of the model may change by more than one step of its
-quantization, the larger one of before and after, on all inputs of the proof, and no repaired layer's result by more
-because of its own repair, with ONNX Runtime's optimisers off; `changes` has the largest change seen. What would change
-more is left, with the number. signed-integers is proven with these optimisers off: with them on ONNX Runtime fuses
-other nodes for int8 than for uint8, and numbers between two integers go the other way.
+Those marked `--unsafe-fixes` are not exact. On all inputs of the proof, no output of the model may change by more
+than one step of its quantization (the larger of the steps before and after). Nor may a repair change the result of
+its layer by more. Both are measured with ONNX Runtime's optimisers off; `changes` has the largest change seen. A
+repair that would change more is left out, with the number. signed-integers is proven with these optimisers off: with
+them on ONNX Runtime fuses other nodes for int8 than for uint8, and numbers between two integers go the other way.
 
 | repair | what it does | hazards that it answers | price |
 |---|---|---|---|

@@ -37,9 +37,9 @@ This was run with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11, on a float
 depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. Linting the ONNX model for `tflm`
 and linting `full_integer_quant` say the same: the first padding becomes a PAD (<pad> for the ONNX model, `arm_pad_s8`
 in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the convolutions, the sum
-and the softmax have the same predicted instructions in both. What the converter added or chose: PAD is an operator
-with a buffer of its own, so that the arena is 8,132 bytes where the ONNX model's plan has 7,168; the dense layer has a
-scale for each output; the activations are fused into the layers in front.
+and the softmax have the same predicted instructions in both. The converter made some choices. PAD is a separate
+operator with another buffer: the arena has 8,132 bytes, the plan of the ONNX model 7,168. The dense layer has a scale
+for each output. The activations are fused into the layers in front.
 
 On these things the converter decides: PAD or SAME padding, MEAN or AVERAGE_POOL_2D for a global average, which
 activations are fused, whether dense weights have one scale or one for each output, a bias of zeros where there is
@@ -51,10 +51,10 @@ real firmware on Cortex-M4, M55 and a scalar core.
 
 ## `.tflite` files
 
-Everything that the linter says of an ONNX model it says of a `.tflite` file too: which kernels run, which hazards they
-meet, which channel counts move together, which channels do nothing, what other counts would cost. Tensors keep the
-layouts of TensorFlow Lite (NHWC data, OHWI weights), and scales per channel stay on their tensors. Operators go by the
-names of the schema and their number, `CONV_2D#12`.
+The linter says the same of a `.tflite` file as of an ONNX model: kernels, hazards, channel counts that move together,
+channels that do nothing, the cost of other counts. Tensors keep the layouts of TensorFlow Lite (NHWC data, OHWI
+weights), and scales per channel stay on their tensors. Operators go by the names of the schema and their number,
+`CONV_2D#12`.
 
 A layer is priced by the call that TensorFlow Lite Micro makes for it, at present and at other sizes. A dense layer
 with a result of more than two axes is not priced at other sizes, since its depth decides which function takes it.

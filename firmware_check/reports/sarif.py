@@ -10,7 +10,6 @@ import sarif_om as om
 
 from firmware_check.defects import SHOWS
 from firmware_check.verdict import RULES
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.findings import Finding, Location
 from onnxlint_cmsis.reporters.links import HOME
@@ -20,6 +19,7 @@ from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.uris import below, below_root
 from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

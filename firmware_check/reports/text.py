@@ -6,8 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.target_check import added_up
-from onnxlint_cmsis.commands.text_table import aligned
+from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.reporters.plain import printable, shortened
+from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,15 +20,17 @@ if TYPE_CHECKING:
     from firmware_check.verdict import Differences, LayerVerdict
 
 COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
+_ELASTIC = {"layer": 8, "kernel": 20}
+_SPARE = ("status", "scratch", "op")
 _NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
 
 
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
     rows = check_rows(check)
-    parts = [f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}\n"]
-    parts.append(aligned(COLUMNS, rows, right=_NUMBERS))
-    parts += [f"  {printable(line)}\n" for line in said_of(check)]
+    parts = [_line(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
+    parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), _ELASTIC, _SPARE)))
+    parts += [_line(f"  {printable(line)}") for line in said_of(check)]
     parts.append(_totals(check))
     return "".join(parts)
 
@@ -163,15 +167,16 @@ def comparison(found: Comparison) -> str:
         ]
         for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
     ]
-    columns = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
+    head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
+    fit = TableFit(columns(), {"layer": 8, "kernel before": 16, "kernel after": 16})
     where = "on the device" if found.on_device else f"in {found.before.runtime}"
     lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
     lines.append(f"before against after: {found.verdict}")
-    head = f"{before.path} against {after.path} on {before.label}\n"
-    return head + aligned(columns, rows, right=columns[3:]) + "".join(f"{line}\n" for line in lines)
+    title = _line(f"{before.path} against {after.path} on {before.label}")
+    return title + fitted(head, rows, head[3:], fit) + "".join(map(_line, lines))
 
 
 def _totals(check: TargetCheck) -> str:
@@ -181,4 +186,9 @@ def _totals(check: TargetCheck) -> str:
     ]
     lines += added_up(check)
     lines.append(f"prediction and observation: {check.verdict}")
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(map(_line, lines))
+
+
+def _line(text: str) -> str:
+    """One line of text, or several where the terminal is narrower."""
+    return wrapped(text, columns()) + "\n"

@@ -143,7 +143,7 @@ class Context(Tensors):
     def layer(self, weights: int, decides: Iterable[Dimension], reads: Iterable[Dimension]) -> None:
         """Note what the constant weights at an input decide and read.
 
-        Nothing where they are not constant, or where everything is, so that the node only computes weights.
+        Does nothing if the weights are not constant, or if all inputs are: then the node computes weights.
         """
         given = [position for position in range(len(self.node.inputs)) if self.has(position)]
         if self.is_constant(weights) and not all(map(self.is_constant, given)):

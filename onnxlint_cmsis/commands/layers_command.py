@@ -8,28 +8,25 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import columns
-from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.reporters.plain import shortened
-from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.layers_report import LayersReport, Total
 
 DESCRIPTION = (
     "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
-    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that move and "
-    "compute nothing of their own (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
-    "`plain code` where code beside CMSIS-NN does, else `refused`; JSON has the reason."
+    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that only move "
+    "or convert elements (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
+    "`plain code` where code beside CMSIS-NN does, else `refused`. Of a .tflite file it shows every operator as "
+    "TensorFlow Lite Micro runs it."
 )
 VERSION = 1
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build")
-NUMBERS = ("index", "macs", "instructions")
+KEYS = (
+    "targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build", "clock",
+    "memory",
+)  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 
 
@@ -53,8 +50,6 @@ def run(argv: list[str]) -> int:
         total = [_fields(each) for each in report.totals]
         shown = {"version": VERSION, "path": args.file, "layers": report.rows, "totals": total, "instructions": MEANING}
         sys.stdout.write(json.dumps(shown, indent=1) + "\n")
-    elif is_tflite_path(args.file):
-        sys.stdout.write(operators_text(report, {} if args.full_names else report.names))
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
@@ -63,42 +58,9 @@ def run(argv: list[str]) -> int:
 
 
 def _fields(total: Total) -> dict[str, object]:
-    """A total as plain data, the exact arena where there is one."""
-    found = total._asdict()
-    if total.arena_used is None:
-        del found["arena_used"]
-    return found
-
-
-def operators_text(report: LayersReport, names: Mapping[str, str]) -> str:
-    """The operators of a `.tflite` file as an aligned table, and the sums of each target."""
-    from onnxlint_cmsis.commands.layers_text import total_lines
-    from onnxlint_cmsis.tflite_files.operator_rows import COLUMNS as NAMES
-
-    rows = report.rows
-    targets = {row["target"] for row in rows}
-    shown = [name for name in NAMES if name != "target" or len(targets) > 1]
-    cells = [[names.get(str(row[name])) or cell(name, row[name]) for name in shown] for row in rows]
-    elastic = {"output": 16, "functions": 25, "kernel": 16, "reason": 20}
-    table = fitted(shown, cells, NUMBERS, TableFit(columns(), elastic, ("macs", "scratch", "kernel")))
-    sums = [line for total in report.totals for line in (f"\n{total.target}", *total_lines(total))]
-    return table + "".join(f"{wrapped(line, columns())}\n" for line in sums)
-
-
-def cell(name: str, value: object) -> str:
-    """One value as text: sizes joined by x, ? for a symbolic one, - for what is not known."""
-    if name in ("node", "output") and isinstance(value, str):
-        return shortened(str(value))
-    if isinstance(value, dict):
-        return "; ".join(f"{key} {item}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        separator = "x" if name in ("input", "filter", "output") else ", "
-        return separator.join("?" if item is None else str(item) for item in value)
-    if name == "target":
-        return str(value).partition(",")[0]
-    if name in ("macs", "instructions"):
-        return f"{value:,}" if isinstance(value, int) else "-"
-    return "-" if value is None or (name == "scratch" and value == -1) else str(value)
+    """A total as plain data, the exact arena and the time where there are such."""
+    found = total._asdict() | {"time": total.time.fields if total.time else None}
+    return {name: value for name, value in found.items() if value is not None or name not in ("arena_used", "time")}
 
 
 def _report(path: str, settings: Settings) -> LayersReport:

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.reporters.wrapping import wrapped
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.layer_rows import Row
     from onnxlint_cmsis.layers_report import LayersReport, Total
 
 HEAD = (
-    "", "layer", "op", "kernel", "input", "output", "MACs", "instructions", "share", "scratch", "constants", "fused",
-    "runtime", "classes",
+    "", "layer", "op", "kernel", "runtime", "input", "output", "MACs", "instructions", "share", "scratch", "constants",
+    "fused", "classes", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
-SPARE = ("output", "MACs", "op", "input", "scratch", "constants", "fused", "runtime", "classes")
+SPARE = ("runtime", "output", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
 """Columns that a narrow terminal leaves out, the last one first."""
-ELASTIC = {"layer": 16, "kernel": 25}
-"""Columns whose cells lose their middle before that, and the characters that stay."""
+ELASTIC = {"layer": 16, "kernel": 27}
+"""Columns whose cells are shortened in the middle first, and the least characters of a cell."""
 NUMBERS = ("MACs", "instructions", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
@@ -32,15 +33,34 @@ MARKS = {
     "?": "not decided",
 }
 """What stands in front of a layer that does not simply run in CMSIS-NN."""
-_MARKS = {Verdict.PLAIN.value: "~", Verdict.REFUSED.value: "x", Verdict.UNDECIDED.value: "?"}
+RUNTIME_MARKS = {
+    "!": "a known error or wrong result (CNN3xx, CNN4xx)",
+    "~": "reference code of the runtime computes it, no CMSIS-NN",
+    "x": "the runtime refuses it, or stops there",
+    "?": "not decided",
+}
+"""The same where a runtime is judged."""
+NO_LAYER = "no layer"
+"""Stands for the kernel of an operator that copies bytes at most."""
+MOST_NAMES = 3
+"""Layers that are named before a reason which they share."""
+_MARKS = {
+    Verdict.PLAIN.value: "~",
+    Verdict.REFUSED.value: "x",
+    Verdict.UNDECIDED.value: "?",
+    RuntimeVerdict.REFERENCE.value: "~",
+    RuntimeVerdict.HALTS.value: "x",
+    RuntimeVerdict.WRONG.value: "!",
+}
 BAR = 8
 """Columns of the longest bar."""
 
 
 def layers_text(report: LayersReport, width: int, *, full_names: bool = False) -> str:
-    """Blocks of all targets."""
+    """What the model is judged for, then the blocks of all targets."""
     names = {} if full_names else report.names
-    return "\n".join("".join(_block(report, total, names, width)) for total in report.totals)
+    notes = "".join(f"{wrapped(note, width)}\n\n" for note in report.notes)
+    return notes + "\n".join("".join(_block(report, total, names, width)) for total in report.totals)
 
 
 def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int) -> Iterator[str]:
@@ -58,35 +78,75 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
 
 
 def _cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
-    node = str(row["node"])
+    node = _label(row)
+    runtime = str(row.get("runtime", ""))
     return [
         _mark(row),
         names.get(node, node),
-        str(row["op"]),
+        "" if _is_operator(row) else str(row["op"]),
         _kernel(row),
-        _sizes(row["input"]),
-        _sizes(row["output"]),
+        "" if runtime == row["verdict"] else runtime,
+        _sizes(row["input_dims" if _is_operator(row) else "input"]),
+        _sizes(row["output_dims" if _is_operator(row) else "output"]),
         _number(row["macs"]),
-        "unknown" if row["instructions"] is None else _number(row["instructions"]),
+        _cost(row),
         _share(row["instructions"], total.instructions),
-        "-" if row["scratch"] == -1 else _number(row["scratch"]),
-        _number(row["constants"]),
-        ", ".join(each["op"] for each in row["fused"]),  # type: ignore[attr-defined]
-        str(row.get("runtime", "")),
+        _scratch(row["scratch"]),
+        _number(row.get("constants")),
+        ", ".join(each["op"] for each in row.get("fused", [])),  # type: ignore[attr-defined]
         "; ".join(f"{name} {text}" for name, text in row["classes"].items()),  # type: ignore[attr-defined]
+        _writes(row, names),
     ]
 
 
+def _label(row: Row) -> str:
+    """Name of the layer as findings have it."""
+    return str(row["label"] if _is_operator(row) else row["node"])
+
+
+def _is_operator(row: Row) -> bool:
+    """Whether the row is that of an operator of a `.tflite` file, whose label has its type and number."""
+    return "index" in row
+
+
+def _verdict(row: Row) -> str:
+    """What becomes of the layer: in the runtime where one is judged."""
+    return str(row.get("runtime", row["verdict"]))
+
+
 def _mark(row: Row) -> str:
-    return "!" if row["hazards"] else _MARKS.get(str(row["verdict"]), " ")
+    if not row.get("layer", True):
+        return " "
+    return "!" if row["hazards"] else _MARKS.get(_verdict(row), " ")
 
 
 def _kernel(row: Row) -> str:
-    """The kernel that does the work, behind the one that is called where that is another."""
-    taken, effective = str(row["kernel"]), str(row["effective"])
-    if not taken:
+    """The kernel; `effective (by kernel)` where it hands the work to another one."""
+    if not row.get("layer", True):
+        return NO_LAYER
+    taken, effective = str(row["kernel"]), str(row.get("effective", ""))
+    if not taken or (_is_operator(row) and _mark(row) in ("~", "x")):
         return str(row["verdict"])
     return taken if effective in ("", taken) else f"{effective} (by {taken})"
+
+
+def _writes(row: Row, names: Mapping[str, str]) -> str:
+    """Tensor that an operator writes, by its short name."""
+    return names.get(str(row["output"]), str(row["output"])) if _is_operator(row) else ""
+
+
+def _cost(row: Row) -> str:
+    """Predicted instructions; - for what is no layer."""
+    if not row.get("layer", True):
+        return "-"
+    return "unknown" if row["instructions"] is None else _number(row["instructions"])
+
+
+def _scratch(found: object) -> str:
+    """Bytes, those of all requests of an operator together."""
+    if isinstance(found, list):
+        return _number(sum(found))
+    return "-" if found == -1 else _number(found)
 
 
 def _sizes(sizes: object) -> str:
@@ -118,22 +178,41 @@ def _block_character() -> str:
 
 
 def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """What the marks that occur mean, and which hazards there are."""
+    """What the marks that occur mean, which hazards there are, and why no kernel computes a layer."""
     seen = {_mark(row) for row in rows}
-    yield from (f"{mark} {text}" for mark, text in MARKS.items() if mark in seen)
+    marks = RUNTIME_MARKS if any(_is_operator(row) or "runtime" in row for row in rows) else MARKS
+    yield from (f"{mark} {text}" for mark, text in marks.items() if mark in seen)
+    if any(_kernel(row) == NO_LAYER for row in rows):
+        yield f"{NO_LAYER}: it copies bytes at most"
     for row in rows:
         if row["hazards"]:
-            node = str(row["node"])
+            node = _label(row)
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
+    yield from _reasons(rows, names)
+
+
+def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Why the layers that are marked are, a line for each reason."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), _label(row)
+        if reason and _mark(row) != " ":
+            found.setdefault(reason, []).append(names.get(node, node))
+    for reason, nodes in found.items():
+        more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""
+        yield f"  {', '.join(nodes[:MOST_NAMES])}{more}: {reason}"
 
 
 def total_lines(total: Total) -> Iterator[str]:
     """The sums of a target."""
     every = total.layers + total.unknown_layers
-    left = f"; the cost of {total.unknown_layers:,} of {every:,} layers is unknown" if total.unknown_layers else ""
+    noun = "layer" if every == 1 else "layers"
+    left = f"; the cost of {total.unknown_layers:,} of {every:,} {noun} is unknown" if total.unknown_layers else ""
     macs = "unknown" if total.macs is None else f"{total.macs:,}"
-    yield f"total: {every:,} layers, {macs} MACs, {total.instructions:,} predicted instructions (not cycles){left}"
+    yield f"total: {every:,} {noun}, {macs} MACs, {total.instructions:,} predicted instructions (not cycles){left}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
     arena = arena if total.arena_used is None else f"{total.arena_used:,}"
     memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {total.scratch:,}"
     yield f"{memory}; instructions as measured on {total.measured_on}"
+    if total.time:
+        yield f"time: {total.time.text}"

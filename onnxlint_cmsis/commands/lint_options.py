@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys
+from onnxlint_cmsis.version import __version__
 
 DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M: kernels, errors, wrong results, missed speed."
 EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.

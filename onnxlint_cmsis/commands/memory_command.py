@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.text_table import aligned
+from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
-from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM
+from onnxlint_cmsis.reporters.wrapping import wrapped
+from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -51,7 +53,7 @@ def run(argv: list[str]) -> int:
             json.dumps({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports}, indent=1) + "\n"
         )
     else:
-        sys.stdout.write(f"{_headline(settings)}\n\n")
+        sys.stdout.write(f"{wrapped(_headline(settings), columns())}\n\n")
         sys.stdout.write("\n".join(_text(report) for report in reports))
     return 0 if all("arena_used" in report for report in reports) else 1
 
@@ -60,8 +62,8 @@ def _headline(settings: Settings) -> str:
     runtime = settings.runtime
     if not runtime.judges:
         return "Activations as the firmware check lays them out; scratch lies beside them"
-    build = f", {settings.cmsis_nn_build}" if runtime.name == TFLM else ""
-    return f"{runtime.title} {runtime.commit[:8]}{build}"
+    build = f" Its kernels are built for {settings.cmsis_nn_build}." if runtime.name == TFLM else ""
+    return f"{runtime_notes(runtime)[0]}{build}"
 
 
 def _check_runtime(text: str) -> None:
@@ -96,6 +98,9 @@ def _text(report: dict[str, object]) -> str:
     from onnxlint_cmsis.tflite_files.memory_text import PLAN, memory_lines, plan_cells
 
     if "arena_used" not in report:
-        return f"{report['target']}: no arena: {report['reason']}\n"
-    lines = "".join(f"{line}\n" for line in memory_lines(report, str(report["target"])))  # type: ignore[arg-type]
-    return lines + aligned(PLAN, plan_cells(report), right=PLAN[1:])  # type: ignore[arg-type]
+        line = f"{report['target']}: no arena: {report['reason']}"
+        return f"{wrapped(line, columns())}\n"
+    found = memory_lines(report, str(report["target"]))  # type: ignore[arg-type]
+    lines = "".join(f"{wrapped(line, columns())}\n" for line in found)
+    fit = TableFit(columns(), {"buffer": 16})
+    return lines + fitted(PLAN, plan_cells(report), PLAN[1:], fit)  # type: ignore[arg-type]

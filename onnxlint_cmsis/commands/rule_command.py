@@ -6,7 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.options import CommandParser
+from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule
@@ -34,9 +36,9 @@ def run(argv: list[str]) -> int:
 
         text = json.dumps({"version": VERSION, "rules": [_fields(rule) for rule in rules]}, indent=1) + "\n"
     elif args.all:
-        text = "".join(f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}\n" for rule in rules)
+        text = "".join(f"{wrapped(_row(rule), columns())}\n" for rule in rules)
     else:
-        text = "\n".join(_page(rule) for rule in rules)
+        text = "\n".join(_page(rule, columns()) for rule in rules)
     sys.stdout.write(text)
     return 0
 
@@ -53,8 +55,23 @@ def _chosen(names: list[str]) -> list[Rule]:
     return [rule for rule in RULES if not names or rule.code.startswith(prefixes)]
 
 
-def _page(rule: Rule) -> str:
-    return f"{rule.code} {rule.name} ({rule.level.name.lower()})\n\n{rule.explanation}\n"
+def _row(rule: Rule) -> str:
+    return f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}"
+
+
+def _page(rule: Rule, width: int) -> str:
+    """The rule's page as plain text."""
+    parts = [_paragraph(part, width) for part in rule.explanation.split("\n\n")]
+    return "\n\n".join([f"{rule.code} {rule.name} ({rule.level.name.lower()})", *parts]) + "\n"
+
+
+def _paragraph(markdown: str, width: int) -> str:
+    """A paragraph, or a list's entries, in lines of the terminal; tables and code stay as they are."""
+    if markdown.startswith(("|", "```", "    ")):
+        return markdown
+    text = markdown.replace("**What to do.**", "What to do:").replace("**", "")
+    entries = text.replace("\n* ", "\n\n* ").split("\n\n")
+    return "\n".join(wrapped(" ".join(entry.split()), width, 2 if entry.startswith("* ") else 0) for entry in entries)
 
 
 def _fields(rule: Rule) -> dict[str, str]:

@@ -19,5 +19,5 @@ def wants_color(choice: str, stream: TextIO) -> bool:
 
 
 def columns() -> int:
-    """Columns of the terminal; those of COLUMNS where that is set, 80 where there is no terminal."""
+    """Columns of the terminal: the variable COLUMNS, else the width of the terminal, else 80."""
     return shutil.get_terminal_size((80, 24)).columns

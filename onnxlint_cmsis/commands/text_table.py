@@ -11,20 +11,15 @@ _GAP = "  "
 _DOTS = "..."
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> str:
-    """The rows under their heads; columns named in `right` are aligned to the right."""
-    return fitted(head, rows, right)
-
-
 class TableFit(NamedTuple):
     """How a table gets narrow enough."""
 
     width: int = 0
     """Columns of the terminal; 0 for lines of any length."""
     elastic: Mapping[str, int] = {}
-    """Columns whose cells may lose their middle, and the characters that stay."""
+    """Columns whose cells may be shortened in the middle, and the least characters of a cell."""
     spare: Sequence[str] = ()
-    """Columns that go where that is not enough, the last one first."""
+    """Columns left out if the table is still too wide, the last one first."""
 
 
 def fitted(

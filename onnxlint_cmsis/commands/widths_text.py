@@ -1,4 +1,4 @@
-"""Widths of a model's classes as text: what is free, where it jumps, where it breaks."""
+"""Widths of a model's classes as text: which cost nothing more, where cost jumps, where hazards begin."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import WORDS, change_text, kernel_text
+from onnxlint_cmsis.comparison.comparison_text import change_text, kernel_text, library_lines, word
 from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.plain import printable
 
@@ -19,7 +19,8 @@ MOST_LAYERS = 50
 
 def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
     """A heading, a table of figures, the findings, and the layers folded away."""
-    parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *_figures(found, over)]
+    parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *(f"{line}\n" for line in library_lines(found))]
+    parts += _figures(found, over)
     parts += [*_findings("New findings", found.came, found.names)]
     parts += _findings("Findings that are gone", found.went, found.names)
     return "\n".join([*parts, *_layers(found)]) + "\n"
@@ -30,7 +31,8 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     for figure in found.figures:
         if figure.before or figure.after:
             mark = "over the limit" if figure in over else ""
-            yield f"| {WORDS[figure.metric]} | {figure.target.partition(', ')[0]} | {change_text(figure)} | {mark} |"
+            cpu = figure.target.partition(", ")[0]
+            yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)} | {mark} |"
     yield ""
 
 

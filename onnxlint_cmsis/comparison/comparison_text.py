@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.layer_rows import Row
 
 WORDS = {
-    "findings": "findings",
+    "findings": "findings (those of equal cause one by one)",
     "instructions": "predicted instructions (not cycles)",
     "macs": "MACs",
     "flash": "bytes of constants",
@@ -24,12 +24,27 @@ WORDS = {
     "unknown_layers": "layers of unknown cost",
 }
 """What each figure counts."""
+EXACT_ARENA = "bytes of arena"
+"""The same of the arena where it is known to the byte."""
 
 
 def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int) -> str:
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
-    lines = [f"{found.before} -> {found.after}", *_figures(found, over), *_findings(found), *_layers(found)]
+    title = (f"{found.before} -> {found.after}", *library_lines(found))
+    lines = [*title, *_figures(found, over), *_findings(found), *_layers(found)]
     return "".join(wrapped(printable(line), width) + "\n" for line in lines)
+
+
+def library_lines(found: ModelDifference) -> Iterator[str]:
+    """Which library each version is judged for, where these are two."""
+    old, new = found.libraries
+    if old and new and old != new:
+        yield f"judged for two libraries, whose numbers differ by themselves: {old} -> {new}"
+
+
+def word(found: ModelDifference, metric: str) -> str:
+    """What a figure counts."""
+    return EXACT_ARENA if metric == "arena" and found.arena_exact else WORDS[metric]
 
 
 def change_text(figure: Figure) -> str:
@@ -53,7 +68,7 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
             continue
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
         mark = ": more than --fail-on-increase allows" if figure in over else ""
-        yield f"  {WORDS[figure.metric]}{where}: {change_text(figure)}{mark}"
+        yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{mark}"
 
 
 def _findings(found: ModelDifference) -> Iterator[str]:

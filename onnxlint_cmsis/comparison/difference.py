@@ -82,6 +82,10 @@ class ModelDifference(NamedTuple):
     """Layers that changed."""
     names: Mapping[str, str] = {}
     """Short forms of names, for people."""
+    libraries: tuple[str, str] = ("", "")
+    """CMSIS-NN and compiler that each version is judged for; both empty for a version without layers."""
+    arena_exact: bool = False
+    """Whether the arenas of both are known to the byte."""
 
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
@@ -95,9 +99,20 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         grouped(went),
         len(new) - len(came),
         tuple(_figures(before, after)),
-        tuple(_layers(before.layers.rows, after.layers.rows)),
+        tuple(_layers(before.layers, after.layers)),
         {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
+        (_library(before.layers), _library(after.layers)),
+        all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
     )
+
+
+def _cpu(label: str) -> str:
+    """CPU of a target's label: versions of two formats are judged for two releases."""
+    return label.partition(", ")[0]
+
+
+def _library(layers: LayersReport) -> str:
+    return layers.totals[0].target.partition(", ")[2] if layers.totals else ""
 
 
 def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
@@ -114,10 +129,11 @@ def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Find
 
 def _figures(before: ModelVersion, after: ModelVersion) -> Iterator[Figure]:
     yield Figure("findings", "", len(before.result.told), len(after.result.told))
-    old = {total.target: total for total in before.layers.totals}
-    new = {total.target: total for total in after.layers.totals}
-    for target in dict.fromkeys((*old, *new)):
-        pairs = zip(_numbers(old.get(target)), _numbers(new.get(target)), strict=True)
+    old = {_cpu(total.target): total for total in before.layers.totals}
+    new = {_cpu(total.target): total for total in after.layers.totals}
+    for cpu in dict.fromkeys((*old, *new)):
+        target = (new.get(cpu) or old[cpu]).target
+        pairs = zip(_numbers(old.get(cpu)), _numbers(new.get(cpu)), strict=True)
         yield from (Figure(metric, target, *pair) for metric, pair in zip(METRICS[1:], pairs, strict=True))
 
 
@@ -129,24 +145,39 @@ def _numbers(total: Total | None) -> tuple[int | None, ...]:
     return total.instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
-def _layers(before: Sequence[Row], after: Sequence[Row]) -> Iterator[LayerDifference]:
-    old, new = _by_place(before), _by_place(after)
+def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
+    two_formats = _of_tflite(before) != _of_tflite(after)
+    old, new = (_by_place(each.rows, each.names if two_formats else {}) for each in (before, after))
     for place in dict.fromkeys((*new, *old)):
         pair = old.get(place), new.get(place)
         if _seen(pair[0]) != _seen(pair[1]):
-            yield LayerDifference(place[0], place[1], *pair)
+            target = str((pair[1] or pair[0] or {})["target"])
+            yield LayerDifference(place[0], target, *pair)
 
 
-def _by_place(rows: Sequence[Row]) -> dict[tuple[str, str, int], Row]:
-    """Rows by layer and target; layers of one name are told apart by their order."""
+def _of_tflite(layers: LayersReport) -> bool:
+    return any("index" in row for row in layers.rows)
+
+
+def _by_place(rows: Sequence[Row], names: Mapping[str, str]) -> dict[tuple[str, str, int], Row]:
+    """Rows by layer and CPU; layers of one name are told apart by their order.
+
+    An operator of a `.tflite` file goes by the tensor it writes, since its number moves. `names` are those that two
+    formats share.
+    """
     found: dict[tuple[str, str, int], Row] = {}
     for row in rows:
-        name, target = str(row.get("node", row.get("output", ""))), str(row["target"])
-        number = next(n for n in range(len(rows) + 1) if (name, target, n) not in found)
-        found[name, target, number] = row
+        if not row.get("layer", True):
+            continue
+        name, cpu = str(row["output"] if "index" in row else row["node"]), _cpu(str(row["target"]))
+        name = names.get(name, name)
+        number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in found)
+        found[name, cpu, number] = row
     return found
 
 
 def _seen(row: Row | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
-    return None if row is None else tuple(row.get(name) for name in ("verdict", "kernel", "instructions", "macs"))
+    if row is None:
+        return None
+    return *(row.get(name) for name in ("verdict", "kernel", "instructions")), row.get("macs") or 0

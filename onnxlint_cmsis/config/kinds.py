@@ -81,6 +81,7 @@ KINDS: dict[str, Kind] = {
     "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", checks.bound, schemas.BOUND, Written.NUMBER),
     "memory": Kind("a size, or a table of CPU = size", checks.memory, schemas.MEMORY, Written.BY_TARGET),
     "board": Kind("the name of a board, or a table of CPU = name", checks.boards, schemas.BOARDS, Written.BY_TARGET),
+    "frequency": Kind("a clock, or a table of CPU = clock", checks.frequencies, schemas.FREQUENCIES, Written.BY_TARGET),
     "count": Kind(f"a whole number {_OR_UNLIMITED}", checks.bound, schemas.BOUND, Written.NUMBER),
     "suppressions": Kind("a list of tables", checks.suppressions, schemas.SUPPRESSIONS, make=values.accepted),
 }

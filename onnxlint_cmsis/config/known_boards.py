@@ -63,5 +63,5 @@ def known_board(text: str) -> KnownBoard:
 
         near = get_close_matches(wanted, names, 3, 0.6)
         rest = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-        raise ValueError(f"board {text!r} is not known; {rest} Other boards: --ram and --flash")
+        raise ValueError(f"board {text!r} is not known; {rest}; for another board give --ram and --flash")
     return KNOWN_BOARDS[names.index(wanted)]

@@ -44,11 +44,14 @@ class Configuration:
         return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
 
 
-def make_settings(**values: Any) -> Settings:
-    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read."""
+def make_settings(path: str = "", /, **values: Any) -> Settings:
+    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read.
+
+    They are for the model at `path`, whose format decides who runs it where no runtime is named.
+    """
     layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
-    return resolve_layers((layer,))
+    return resolve_layers((layer,), tflite=is_tflite_path(path))
 
 
 def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:
@@ -114,13 +117,13 @@ def _place(origin: str, key: Key) -> str:
 
 
 def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    """ConfigError for RAM, flash or a board of a CPU that is no target, and for a board with another CPU.
+    """ConfigError for RAM, flash, a clock or a board of a CPU that is no target, and for a board with another CPU.
 
     A file may hold figures for more CPUs than the command line asks about.
     """
     cpus = [target.cpu for target in value["targets"]]
     bare = [cpu.partition("+no")[0] for cpu in cpus]
-    for name in ("ram", "flash", "board"):
+    for name in ("ram", "flash", "board", "clock"):
         if origins[name] not in (COMMAND_LINE, origins["targets"]):
             continue
         place = _place(origins[name], _BY_NAME[name])

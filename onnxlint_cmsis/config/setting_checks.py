@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
 from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.codes import resolve
+from onnxlint_cmsis.config.frequencies import frequency
 from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED
 from onnxlint_cmsis.config.known_boards import known_board
 from onnxlint_cmsis.config.setting_schemas import MAX_MULTIPLE, SUPPRESSION_KEYS
@@ -159,6 +160,11 @@ def runtime(key: Key, value: object) -> str:
 def memory(key: Key, value: object) -> dict[str, int]:
     """Bytes of memory for each CPU."""
     return {cpu: byte_size(size) for cpu, size in by_target(key, value).items()}
+
+
+def frequencies(key: Key, value: object) -> dict[str, int]:
+    """Hertz for each CPU."""
+    return {cpu: frequency(clock) for cpu, clock in by_target(key, value).items()}
 
 
 def boards(key: Key, value: object) -> dict[str, object]:

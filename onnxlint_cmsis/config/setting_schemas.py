@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED
 from onnxlint_cmsis.config.byte_sizes import UNITS
+from onnxlint_cmsis.config.frequencies import LEAST, MOST
+from onnxlint_cmsis.config.frequencies import UNITS as CLOCK_UNITS
 from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
 from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS
 from onnxlint_cmsis.runtimes.runtime import NAMES
@@ -40,6 +42,15 @@ MEMORY_SIZE: dict[str, object] = {
 }
 MEMORY: dict[str, object] = {
     "anyOf": [*MEMORY_SIZE["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": MEMORY_SIZE}]  # type: ignore[misc]
+}
+FREQUENCY: dict[str, object] = {
+    "anyOf": [
+        {"type": "integer", "minimum": LEAST, "maximum": MOST},
+        {"type": "string", "pattern": rf"^\d+(\.\d+)? ?({'|'.join(CLOCK_UNITS)})$"},
+    ]
+}
+FREQUENCIES: dict[str, object] = {
+    "anyOf": [*FREQUENCY["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": FREQUENCY}]  # type: ignore[misc]
 }
 BOARD: dict[str, object] = {"type": "string", "enum": [board.name for board in KNOWN_BOARDS]}
 BOARDS: dict[str, object] = {"anyOf": [BOARD, {"const": ""}, {"type": "object", "additionalProperties": BOARD}]}

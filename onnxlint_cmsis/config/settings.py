@@ -23,7 +23,7 @@ from onnxlint_cmsis.config.keys import (
 from onnxlint_cmsis.config.known_boards import KnownBoard
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
-from onnxlint_cmsis.types import Level, MemoryRoom, Target
+from onnxlint_cmsis.types import PLACEMENTS, Level, MemoryRoom, Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import AnalysisSettings
@@ -104,10 +104,27 @@ class Settings:
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
-        "Board that stands for `ram` and `flash` where these are not set, and for its CPU where `targets` is not set; "
+        "Board that gives `ram` and `flash` unless they are set, and its CPU as target unless `targets` is set; "
         "a table of CPU = board, or CPU=BOARD on the command line, for several.",
         option="--board",
         metavar="[CPU=]NAME",
+    )
+    clock: dict[str, int] = setting(
+        "frequency",
+        "",
+        "Clock of the CPU, for a predicted time in milliseconds: 120MHz, 64000kHz, 120000000. A table of CPU = clock, "
+        "or CPU=CLOCK on the command line, gives each target one. The time is a range with its source, for the CPUs "
+        "that public measurements are known of. Without a clock nothing is said about time.",
+        option="--clock",
+        metavar="[CPU=]CLOCK",
+    )
+    memory: str = setting(
+        "choice",
+        PLACEMENTS[0],
+        "Where activations and weights lie on a Cortex-M55, which narrows the range of the time: tcm (both in "
+        "tightly coupled memory) or sram (activations in SRAM, weights in MRAM).",
+        allowed=PLACEMENTS,
+        option="--memory",
     )
     compiler: str = setting(
         "choice",
@@ -185,7 +202,7 @@ class Settings:
     levels: dict[str, Level] = setting(
         "code-levels",
         {},
-        "Levels to give to rules instead of their own.",
+        "Levels of rules, in place of the default ones.",
         option="--level",
         metavar="CODE=LEVEL",
         extends=True,
@@ -320,6 +337,8 @@ class Settings:
             limit,
             tuple(map(self.room, self.targets)),
             self.cmsis_nn_build,
+            tuple(self.clock.get(target.cpu, self.clock.get(EVERY_TARGET)) for target in self.targets),
+            self.memory,
         )
 
     def room(self, target: Target) -> MemoryRoom:

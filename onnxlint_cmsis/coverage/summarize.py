@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.types import Target
@@ -44,20 +45,32 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
     stored, arena, scratch = model.stored_constants(), model.runtime_arena(target), model.runtime_scratch(target)
     constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
+    instructions, unknown = sum(cost or 0 for cost in costs), costs.count(None) + beside
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
         _share(model, groups[Verdict.PLAIN]),
         _share(model, groups[Verdict.REFUSED]),
         _share(model, groups[Verdict.UNDECIDED]),
-        sum(cost or 0 for cost in costs),
+        instructions,
         measured_build(target),
-        costs.count(None) + beside,
+        unknown,
         constants,
         _largest_scratch(model, run, target) if scratch is None else scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
+        _time(model, target, instructions, unknown),
     )
+
+
+def _time(model: ModelAnalysis, target: Target, instructions: int, unknown: int) -> PredictedTime | None:
+    """The time of a run where the target has a clock."""
+    clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
+    if clock is None:
+        return None
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import predicted_time
+
+    return predicted_time(target, clock, model.settings.memory, instructions, unknown)
 
 
 def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:

@@ -43,8 +43,8 @@ class BiasSlot(NamedTuple):
 def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     """Bias of a layer, or where one may be added; None where the layer can take no constant.
 
-    None for other operators, for nodes in subgraphs and local functions, for a bias that is computed, that a caller
-    may replace or that does not hold one number per output channel, and where weights are the left factor.
+    None for other operators, for nodes in subgraphs and local functions, and if weights are the left factor. None also
+    if the bias is computed, may be replaced by a caller, or does not hold one number per output channel.
     """
     roles, sums = operator_of(node).roles, sums_of(graph, node)
     if node.graph or sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):

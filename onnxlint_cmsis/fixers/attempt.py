@@ -130,9 +130,9 @@ def _room(start: Snapshot, state: Snapshot) -> int | None:
 
 
 def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
-    """The model with Pads behind inputs for the hazards that nothing exact repairs, what they are, and what stays.
+    """The model with Pads behind inputs, these Pads, and those that the budget forbade.
 
-    What stays are changes that the budget forbade. Raises ClassesError, UnreadableError.
+    A Pad is added for a hazard that no exact repair removes. Raises ClassesError, UnreadableError.
     """
     added: Reasons = {}
     unpadded: Reasons = {}

@@ -72,7 +72,7 @@ def _fixed(start: Snapshot) -> Fixed:
 
 
 def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:
-    """One proof of two: that of other types, and that of what was done to the model that has them."""
+    """One proof of two: of the repairs that change types, and of everything done after them."""
     if typed is None or rest is None:
         return rest or typed
     apart = zip(typed.differences, rest.differences, strict=True)

@@ -65,7 +65,7 @@ def _new_size(group: DimensionClass, before: Snapshot, after: Snapshot) -> int:
 
 
 def tensor_changes(before: Snapshot, after: Snapshot) -> Iterator[TensorChange]:
-    """Stored constants whose shape differs, those that are new, and those that are gone."""
+    """Stored constants that have another shape, are new, or are gone."""
     old, new = before.graph.constants, after.graph.constants
     for name, constant in old.items():
         if name not in new:
@@ -108,7 +108,7 @@ def matched(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[t
 
 
 def layer_changes(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[LayerChange]:
-    """Layers whose channels differ, or whose call does, but for those that became several."""
+    """Layers with other channels or another call; a layer that became several is left out."""
     for old, (new, *more) in matched(before, after, rewrites):
         if not more and old.call._replace(bias=new.call.bias) != new.call:
             had, has = before.prices.of(old.call), after.prices.of(new.call)

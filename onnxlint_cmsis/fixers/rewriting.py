@@ -126,7 +126,7 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
 
 
 def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
-    """Layers that need a repair, where a fix may act on a finding that tells so."""
+    """Layers that need a repair and have a finding on which a fix may act."""
     for site in state.repair_sites:
         if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
             yield site

@@ -8,7 +8,7 @@ from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses
 
 
 def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
-    """The steps in an order that takes, of those that can run, the one that leaves the fewest bytes alive.
+    """The steps, ordered greedily: of the steps that can run, next comes the one that leaves the fewest bytes alive.
 
     A step can run once all that it reads is written. Ties keep the order of the file.
     """

@@ -99,7 +99,7 @@ def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], 
 
 
 def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
-    """A tensor and axis that carry the class alone, the output of the first layer that decides it where it does."""
+    """A tensor and axis that carry the class alone; the output of a layer that decides it, if there is one."""
     made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
     for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
         axes = plan.view.dimensions.axes(tensor)

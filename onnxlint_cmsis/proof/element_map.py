@@ -55,10 +55,9 @@ ElementMap = Mapping[str, Held]
 def element_map(graph: Graph, steps: Sequence[PlanStep]) -> dict[str, Held]:
     """Inner tensors that all plans preserve; `graph` is the model before the first plan.
 
-    In a model that quantizes only integers: floats between them are nothing that a fused kernel ever computes. Left
-    out: sums whose bias is in another node, which took up constants; symbolic axes that a plan changes; numbers of
-    channels and what follows from them, as they change; what counts for no output, since a plan may take out what only
-    that depends on.
+    In a quantized model these are integers alone: a fused kernel never computes the floats between them. Left out are:
+    sums whose bias is in another node, since that bias absorbed constants; symbolic axes that a plan changes; numbers
+    of channels, and what follows from them; tensors that no output depends on, since a plan may remove their inputs.
     """
     found = dict.fromkeys(_computed(graph), Held())
     for step in steps:

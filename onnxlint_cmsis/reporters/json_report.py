@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
 from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.results.fingerprint import fingerprints
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.findings import Finding

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import sarif_om as om
 
-from onnxlint_cmsis import __version__
 from onnxlint_cmsis.reporters.fields import finding_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.fixes import fix_heads
@@ -19,6 +18,7 @@ from onnxlint_cmsis.reporters.sarif_rules import descriptors
 from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.reporters.uris import below, below_root
 from onnxlint_cmsis.results.fingerprint import fingerprints
+from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,6 +24,7 @@ def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
     for targets, first in _alike(summary):
         yield from _layers(summary, first, targets)
     yield "cost", _cost(summary)
+    yield from _times(summary)
     yield "memory", _memory(summary)
     yield "findings", f"{len(file.told)}, {file.fixable} fixable with --fix"
 
@@ -46,7 +47,8 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
 def _fields(target: TargetSummary) -> dict[str, object]:
     shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
     known = {name: value for name, value in target._asdict().items() if value is not None}
-    return {**known, **shares}
+    time = {"time": target.time.fields} if target.time else {}
+    return {**known, **shares, **time}
 
 
 def _shares(target: TargetSummary) -> dict[str, LayerShare]:
@@ -110,6 +112,13 @@ def _cost(summary: FileSummary) -> str:
     return f"{known} predicted instructions (not cycles), {left} of unknown cost left out"
 
 
+def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:
+    """A line for each target that has a clock."""
+    for target in summary.targets:
+        if target.time:
+            yield "time", f"{_cpu(target)}: {target.time.text}" if len(summary.targets) > 1 else target.time.text
+
+
 def _memory(summary: FileSummary) -> str:
     """Constants, arena and scratch; numbers that differ between targets name these."""
     arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
@@ -122,7 +131,7 @@ def _memory(summary: FileSummary) -> str:
 
 
 def _taken(used: int | None, needed: int | None) -> str:
-    """`100,708`, with what has to be given where that is more."""
+    """Bytes used, `100,708`; with the bytes to be given, where they are more."""
     if used is None or needed is None:
         return "unknown"
     return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"

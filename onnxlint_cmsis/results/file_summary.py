@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from onnxlint_cmsis.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
 
 PLAIN = "plain code"
 """What computes layers beside CMSIS-NN where the application does."""
@@ -46,6 +51,8 @@ class TargetSummary(NamedTuple):
     """Bytes of the runtime's arena, to the byte; None where the file does not tell."""
     arena_needed: int | None = None
     """Bytes that have to be given for it."""
+    time: PredictedTime | None = None
+    """What a run takes at the target's clock; None where no clock is given."""
 
 
 class FileSummary(NamedTuple):

@@ -20,7 +20,7 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
     """Short forms of those names that have one; no two names share one, and none is a name of the model.
 
     `layers` are all nodes that compute, in file order; `others` are further names, such as those of tensors;
-    `modules` are the modules that layers were exported from, where the file says that.
+    `modules` are the modules that layers were exported from, as far as the file names them.
     """
     names = list(dict.fromkeys((*layers, *others)))
     owned = _owned(list(dict.fromkeys(layers)))

@@ -90,7 +90,7 @@ def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
 
 
 def _check_readers(uses: Uses, key: str) -> None:
-    """Raise NotAppliedError where a number that is handed on reaches a node that does not take it for a size."""
+    """Raise NotAppliedError if a node reads the number for anything but a size, directly or through others."""
     known = {name.node for name in uses.dimensions.size_names if _origin(uses, name) == key}
     pending = [node for node, _ in uses.consumers(key) if operator_of(node).carries_sizes]
     seen: set[int] = set()
@@ -108,7 +108,7 @@ def _check_readers(uses: Uses, key: str) -> None:
 
 
 def _check_agreement(uses: Uses, name: SizeName, key: str, kept: Kept) -> None:
-    """Raise NotAppliedError where a number that is handed on names sizes that are no longer equal."""
+    """Raise NotAppliedError if the number names several sizes and these would differ."""
     for other in uses.dimensions.size_names:
         if other.index != name.index or _origin(uses, other) != key:
             continue

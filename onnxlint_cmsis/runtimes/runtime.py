@@ -27,7 +27,7 @@ class Runtime(NamedTuple):
     release: str = ""
     """Release whose rows answer for that library; empty for none."""
     older: tuple[tuple[str, str], ...] = ()
-    """Entry points whose kernels are those of an older release in that library, with that release."""
+    """Entry points with the kernels of an older release, and that release."""
     ran: bool = True
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
     reads_tflite: bool = True
@@ -129,11 +129,21 @@ def runtime_notes(runtime: Runtime, *, converted: bool = False, open_codes: str 
     """
     if not runtime.judges:
         return ()
-    library = f"the CMSIS-NN {runtime.cmsis_nn} that it brings" if runtime.brings else "the CMSIS-NN release asked for"
+    library = f"the CMSIS-NN {_brought(runtime)}" if runtime.brings else "the CMSIS-NN release asked for"
     which = f", on {open_codes} before all" if open_codes else ""
     between = f" What the converter writes decides{which}: lint the .tflite file to be certain." if converted else ""
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
     return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}",)
+
+
+def _brought(runtime: Runtime) -> str:
+    """`4ab83cc3 that it brings: main, with transpose_conv_s8 of 7.0.0`, so that the release in labels is explained."""
+    behind: dict[str, list[str]] = {}
+    for entry, release in runtime.older:
+        behind.setdefault(release, []).append(entry)
+    parts = [f"{', '.join(entries)} of {release}" for release, entries in behind.items()]
+    kernels = f", with {' and '.join(parts)}" if parts else ""
+    return f"{runtime.cmsis_nn} that it brings: {runtime.release}{kernels}"
 
 
 def _tflm(version: str) -> Runtime:
@@ -153,7 +163,7 @@ def _tflm(version: str) -> Runtime:
 
 
 def _reviewed(runtime: Runtime, version: str) -> Runtime:
-    """The one revision that was reviewed, where the version is that commit or a date from its own on."""
+    """The reviewed revision, if the version is its commit or a date from its day on."""
     from onnxlint_cmsis.runtimes.tflm.revisions import DATE
 
     if DATE.fullmatch(version):

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
     from onnxlint_cmsis.types import Target
 
-COLUMNS = (
-    "index", "op", "output", "target", "verdict", "functions", "kernel", "macs", "instructions", "scratch", "reason",
-)  # fmt: skip
-"""Columns of the text table."""
-
 
 class OperatorRow(NamedTuple):
     """One operator on one target."""
@@ -38,7 +33,16 @@ def operator_rows(model: TfliteAnalysis) -> Iterator[OperatorRow]:
     reports = [model.report(target).operators for target in model.settings.targets]
     for place, node in enumerate(nodes):
         for target, rows in zip(model.settings.targets, reports, strict=True):
-            yield OperatorRow(_row(model, rows[place], target), node, target)
+            row = _row(model, rows[place], target)
+            row["label"] = node.label if node else f"{row['op']}#{row['index']}"
+            yield OperatorRow({**row, **_dims(model, node)}, node, target)
+
+
+def _dims(model: TfliteAnalysis, node: Node | None) -> dict[str, object]:
+    """Sizes of what an operator reads first and writes first, as the file states them."""
+    names = [(tensors or ("",))[0] for tensors in ((node.inputs, node.outputs) if node else ((), ()))]
+    source, result = (list(model.graph.shape(name) or ()) if name else [] for name in names)
+    return {"input_dims": source, "output_dims": result}
 
 
 def _row(model: TfliteAnalysis, row: TflmOperator, target: Target) -> dict[str, object]:

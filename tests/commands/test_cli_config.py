@@ -61,6 +61,8 @@ size-checks-limit = "unlimited"
 size-checks-layers = 40
 cmsis-nn-build = "SIZE"
 ram = "192K"
+clock = "120MHz"
+memory = "tcm"
 board = {cortex-m4 = "nucleo-l4r5zi"}
 [flash]
 "*" = 1048576

@@ -125,6 +125,24 @@ def test_records_take_target_and_release(capsys: pytest.CaptureFixture[str], tmp
     assert "did you mean cortex-m55" in fourth["error"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_misspelt_command_is_no_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "laiers", "kept.onnx")
+    assert (code, out) == (2, "")
+    assert "'laiers' is neither a file, a folder nor a command; did you mean the command layers?" in err
+    assert "CNN001" in said(capsys, "--isolated", "laiers.onnx")[1]
+
+
+def test_a_rule_reads_well_in_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = said(capsys, "rule", "CNN2", "CNN5")
+    lines = out.splitlines()
+    assert (code, len(lines) > 100) == (0, True)
+    assert [line for line in lines if len(line) > 80] == []
+    assert "What to do: " in out
+    assert "**" not in out
+
+
 def test_a_terminal_sees_which_file_a_run_is_at(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,8 +18,9 @@ SCREENS = {
     "unet": "cases/torch/unet_dyn.onnx",
     "dscnn": "cases/torch/dscnn_def.onnx",
     "clean": "models/kws_ds_cnn_int8_tf.onnx",
+    "kws_tflite": "models/tflite/kws_ref_model.tflite",
 }
-"""Models of TensorFlow, of both exporters of PyTorch, and one with little to say."""
+"""Models of TensorFlow, of both exporters of PyTorch, one with little to say, and one of TensorFlow Lite."""
 
 
 def screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> str:
@@ -68,7 +69,7 @@ def test_full_names_are_those_of_the_file(capsys: pytest.CaptureFixture[str], mo
 
 @needs_models
 @pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("name", ["vww", "unet"])
+@pytest.mark.parametrize("name", ["vww", "unet", "kws_tflite"])
 def test_layers_screens(
     name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,9 @@ def run(tmp_path, monkeypatch, capsys):
 
     def runs(*words):
         code = main(
-            [words[0], "--isolated", *words[1:]] if words[0] in ("memory", "layers") else ["--isolated", *words]
+            [words[0], "--isolated", *words[1:]]
+            if words[0] in ("memory", "layers", "compare")
+            else ["--isolated", *words]
         )
         out = capsys.readouterr()
         return code, out.out, out.err
@@ -149,7 +151,41 @@ def test_layers_of_a_tflite_file(run, tmp_path):
     assert row["functions"] == ["arm_convolve_wrapper_s8"]
     assert row["chain"][0] == "arm_convolve_wrapper_s8"
     text = run("layers", "--target", "cortex-m4", "a.tflite")[1]
-    assert text.splitlines()[0].split()[:5] == ["index", "op", "output", "verdict", "functions"]
+    note, table = text.split("\n\n")
+    assert " ".join(note.split()).endswith("CMSIS-NN 4ab83cc3 that it brings: main, with transpose_conv_s8 of 7.0.0.")
+    target, head, line = table.splitlines()[:3]
+    assert target == "cortex-m4, CMSIS-NN main, gcc"
+    assert head.split()[:3] == ["layer", "kernel", "input"]
+    assert line.split()[:2] == ["CONV_2D#0", row["kernel"]]
+    assert row["label"] == "CONV_2D#0"
+
+
+def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    text = run("layers", "--target", "cortex-m4", "--cmsis-nn-build", "NONE", "a.tflite")[1]
+    head = next(line for line in text.splitlines() if "layer" in line and "kernel" in line)
+    row = next(line for line in text.splitlines() if "CONV_2D#0" in line)
+    assert row.startswith("~  CONV_2D#0")
+    assert row[head.index("kernel") :].startswith("reference code")
+    assert "~ reference code of the runtime computes it, no CMSIS-NN\n" in text
+    assert "\n  CONV_2D#0: " in text
+
+
+def test_an_empty_file_is_called_empty(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(b"")
+    code, out, _ = run("a.tflite")
+    assert (code, "CNN009 error not a TensorFlow Lite model: the file is empty" in out) == (2, True)
+
+
+def test_compare_pairs_a_tflite_file_with_an_onnx_model_by_cpu(run, tmp_path):
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+    (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    options = ["--target", "cortex-m4", "a.tflite", "a.onnx"]
+    assert "CMSIS-NN main, gcc -> CMSIS-NN 7.0.0, gcc" in " ".join(run("compare", *options)[1].split())
+    found = json.loads(run("compare", "--output-format", "json", *options)[1])
+    figures = {each["metric"]: (each["before"], each["after"]) for each in found["figures"] if each["target"]}
+    assert len(figures) == len([each for each in found["figures"] if each["target"]])
+    assert None not in figures["instructions"]
 
 
 def test_layers_of_an_onnx_file_have_a_column_for_the_runtime(run, tmp_path):
@@ -159,7 +195,7 @@ def test_layers_of_an_onnx_file_have_a_column_for_the_runtime(run, tmp_path):
     assert {row["runtime"] for row in json.loads(out)["layers"]} == {"CMSIS-NN"}
 
 
-def test_memory_as_json_and_as_text(run, tmp_path):
+def test_memory_as_json_and_as_text(run, tmp_path, monkeypatch):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     code, out, _ = run("memory", "--target", "cortex-m4", "--output-format", "json", "a.tflite")
     report = json.loads(out)
@@ -167,9 +203,15 @@ def test_memory_as_json_and_as_text(run, tmp_path):
     assert (code, report["runtime"], report["cmsis_nn_build"]) == (0, "tflm@90b983c2", "SPEED")
     assert target["arena_used"] == target["head"] + target["tail"] <= target["arena_needed"]
     assert {"persistent", "scratch", "plan", "alive"} <= target.keys()
+    monkeypatch.setenv("COLUMNS", "80")
     text = run("memory", "--target", "cortex-m4", "a.tflite")[1]
-    assert f"arena_used {target['arena_used']} bytes" in text
-    assert len(text.splitlines()) == 7 + len(target["plan"])
+    assert f"arena_used {target['arena_used']:,} bytes" in " ".join(text.split())
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    table = lines[next(place for place, line in enumerate(lines) if line.startswith("buffer ")) + 1 :]
+    assert [int(line.split()[-1].replace(",", "")) for line in table] == sorted(
+        each["offset"] for each in target["plan"]
+    )
 
 
 def test_memory_says_why_there_is_none(run, tmp_path):

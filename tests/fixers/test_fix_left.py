@@ -195,7 +195,9 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
         return real(self, new, **options)
 
     monkeypatch.setattr(Prover, "prove", proof)
-    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
+    monkeypatch.setattr(
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+    )  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
     data = build.op("Conv", build.input("x", 1, 4, 1, 32), build.weights(6, 4, 1, 5), name="row", **shape)
@@ -207,7 +209,9 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
 
 
 def test_a_pad_behind_an_input_takes_no_name_that_the_model_has(monkeypatch):
-    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
+    monkeypatch.setattr(
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+    )  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
     data = build.input("x", 1, 4, 1, 32, elem_type=TensorProto.INT8)
@@ -369,7 +373,9 @@ def test_an_exact_repair_comes_before_a_pad_behind_an_input(elem_type):
 
 @pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
 def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(monkeypatch, elem_type):
-    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.REPAIRS", ())  # an exact repair would come first
+    monkeypatch.setattr(
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+    )  # an exact repair would come first
     model = wrong_row(elem_type)
     new = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).model
     nodes = list(onnx.ModelProto.FromString(new).graph.node)

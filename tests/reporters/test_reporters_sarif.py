@@ -11,7 +11,7 @@ import pytest
 
 from onnxlint_cmsis.checks.rule_registry import RULES, check_of_kind
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.findings import Location
+from onnxlint_cmsis.findings import Location, PythonPlace
 from onnxlint_cmsis.reporters import links, render
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.types import Level
@@ -239,3 +239,18 @@ def test_the_validator_sees_what_is_wrong(tmp_path):
         file.write_text(content)
     rules = {json.loads(each)["ruleId"] for each in complaints(files, tmp_path)}
     assert {"JSON1002", "GH1003", "JSON0001"} <= rules
+
+
+def test_a_layer_of_pytorch_leads_to_its_line_where_the_file_is_there(tmp_path):
+    (tmp_path / "models.py").write_text("x = 1\n")
+    found = routing_miss()
+    absolute = str(tmp_path / "models.py")
+    for file, there in (("models.py", True), (absolute, True), ("gone.py", False), ("/etc/passwd", False)):
+        place = PythonPlace("encoder.0.conv", file, 46)
+        run = a_run(result("m.onnx", found, places={found.location.node: place}), folder=str(tmp_path))
+        (one,) = json.loads(render("sarif", run))["runs"][0]["results"]
+        related = [each["physicalLocation"] for each in one.get("relatedLocations", ())]
+        lines = [each["region"]["startLine"] for each in related if each["artifactLocation"]["uri"] == "models.py"]
+        assert lines == [46] * there
+        text = render("full", run)
+        assert f"'{found.location.node}' ({file.rpartition('/')[2]}:46)" in text

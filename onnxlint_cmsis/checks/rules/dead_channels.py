@@ -9,8 +9,8 @@ count that `--fix` would choose.
 Where the count is LOCKED, or the channel is read together with zero padding that makes its border differ, the channel
 has to stay; the former is told as a note with the reason.
 
-This is the one rule that reads weights. It does not run while linting files larger than `size-checks-limit` or models
-of more layers than `size-checks-layers`, nor with `--no-weights`.
+This rule reads weights, as sum-overflow does. It does not run while linting files larger than `size-checks-limit` or
+models of more layers than `size-checks-layers`, nor with `--no-weights`.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
 same. Dead channels in a trained model often mean that it could have been trained narrower.

@@ -1,7 +1,7 @@
 """A DequantizeLinear and QuantizeLinear pair does nothing.
 
-QuantizeLinear right behind DequantizeLinear, with its type, scale and zero-point, gives back the integers that went
-in. It costs nothing where the converter sees that, and two passes over the tensor where it does not.
+QuantizeLinear right behind DequantizeLinear, with the same type, scale and zero-point, gives back the same integers.
+The pair costs nothing if the converter takes it out, else two passes over the tensor.
 
 **What to do.** Take both out: what reads the QuantizeLinear can read what the DequantizeLinear reads.
 """

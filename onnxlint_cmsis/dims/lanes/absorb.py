@@ -1,4 +1,4 @@
-"""Constants of removed lanes that a layer's bias can absorb, and whether that is exact."""
+"""What removed constant lanes add to a layer's sums: whether its bias can absorb it, and whether exactly."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: M
 class _Questions:
     """Questions to every class.
 
-    `read` are the elements that count for some output, `exact` those that are needed where integer biases take what
-    they can, `unsafe` where all biases do.
+    `read` are the elements that count for some output. `exact` are those still needed if integer biases absorb all
+    constants they can; `unsafe` are those still needed if float biases do so too.
     """
 
     def __init__(self, view: LaneView, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:

@@ -29,8 +29,8 @@ ALL = np.ones((), bool)
 class Demand:
     """Masks of one question.
 
-    `rows` are the masks that say which rows of a layer's result count, this pass' own where it is None; `absorbed`
-    are columns that a layer can do without, by `Node.index`.
+    `rows` say which rows of a layer's result count; None for the masks that this pass finds. `absorbed` are columns
+    that a layer can do without, by `Node.index`.
     """
 
     def __init__(

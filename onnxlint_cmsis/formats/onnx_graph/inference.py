@@ -29,7 +29,7 @@ MAX_VISITS = 100_000
 def infer(model: ModelProto) -> list[Table]:
     """A table for the main graph and each graph inside it, in the order of `all_graphs`.
 
-    Shapes that the file states are used where inference cannot tell, and only where they do not contradict it.
+    A shape stated in the file is used only if inference finds none; one that contradicts inference is not used.
     """
     graphs = list(all_graphs(model.graph))
     stated = [_stated(graph) for graph in graphs]

@@ -48,6 +48,8 @@ def _root(file: FlatFile) -> int:
     head = bytes(file.data[:512])
     if head.startswith(LFS_START):
         reject_other_files(file.data)
+    if not head:
+        raise ModelError("not-tflite", "not a TensorFlow Lite model: the file is empty")
     if not is_tflite(head):
         raise ModelError("not-tflite", "not a TensorFlow Lite model: bytes 4 to 7 are not 'TFL3'")
     return file.follow(0)

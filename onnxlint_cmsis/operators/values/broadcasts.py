@@ -42,7 +42,7 @@ def share(total: Interval, count: int, rounding: float) -> Interval:
 
 
 def quotient_values(node: Node, view: ValueView) -> Interval | None:
-    """Through the inverses where all divisors are known, so that none has to be 0 where their signs differ."""
+    """A product with the inverses if all divisors are known: signs may differ though no divisor is 0."""
     inverse = view.inverse(node, 1) if view.rounding(node) else None
     left = view.input(node, 0)
     return pair_values(node, view) if inverse is None or left is None else multiply(left, inverse, view.rounding(node))

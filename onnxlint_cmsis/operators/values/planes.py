@@ -144,7 +144,7 @@ def resize_values(node: Node, view: ValueView) -> Interval | None:
 
 
 def resized_axes(node: Node, view: ValueView) -> list[int] | None:
-    """Axes whose elements Resize computes anew, all where that is not known; None where other values may come in."""
+    """Axes along which Resize computes elements; all if unknown; None if values from outside may come in."""
     before, after, scales = view.input_shape(node, 0), view.shape(node.outputs[0]), _scales(node, view)
     odd = node.text("coordinate_transformation_mode").startswith("tf_") or "keep_aspect_ratio_policy" in node.attributes
     if before is None or after is None or len(before) != len(after) or odd:

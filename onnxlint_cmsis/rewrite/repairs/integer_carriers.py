@@ -1,4 +1,4 @@
-"""Integer tensors that hold what nodes read and make, and those that hold the same integers moved or clamped."""
+"""Integer tensors that nodes read and make, and tensors with the same integers, moved or clamped."""
 
 from __future__ import annotations
 

@@ -1,0 +1,108 @@
+"""The Python API: what the commands `lint`, `layers` and `--fix` find, as data.
+
+Settings are the keys of the configuration with underscores (`targets=["cortex-m4"]`, `fix_policy="align"`); no
+configuration file is read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NoReturn
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.formats.suffixes import TFLITE
+from onnxlint_cmsis.graph.model_error import ModelError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.layers_report import LayersReport
+    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.results.fix_result import FixResult
+
+BYTES = "<bytes>"
+"""What a model goes by that comes from no file."""
+TFLITE_MARK = b"TFL3"
+"""Bytes 4 to 7 of every `.tflite` file."""
+
+
+def lint(model: str | os.PathLike[str] | bytes, **settings: object) -> FileResult:
+    """Findings on a model, given by its path or its bytes, with a summary of what it is and needs.
+
+    All levels are returned unless `min_level` says otherwise; accepted findings (`suppress`, `baseline`) are not.
+    Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
+    """
+    path, data = _named(model)
+    resolved = _settings(path, settings)
+    analysis = _opened(path, resolved, data)
+    from onnxlint_cmsis.commands.lint_jobs import Job, Linted
+    from onnxlint_cmsis.commands.outcome import conclude
+    from onnxlint_cmsis.engine import lint_file
+
+    result = lint_file(path, resolved, data, analysis)
+    return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
+
+
+def layers(model: str | os.PathLike[str] | bytes, **settings: object) -> LayersReport:
+    """Every layer of a model on every target, with its kernel, sizes, cost and memory, and the sums of each target.
+
+    Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
+    """
+    from onnxlint_cmsis.layers_report import layers_report
+
+    path, data = _named(model)
+    resolved = _settings(path, settings)
+    try:
+        return layers_report(path, resolved, data)
+    except ModelError as error:
+        _refuse(path, error)
+
+
+def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -> FixResult:
+    """What a fix changes in a model file, with its proof; with `write` the fixed model takes the file's place.
+
+    It runs in a process apart, so that ONNX Runtime cannot end the caller's. The result's `failed` and `reason` say
+    what could not be done. Raises UsageError for settings that do not exist or cannot be, ModelError for a file that
+    is no model, RuntimeError for an error inside the fix.
+    """
+    from onnxlint_cmsis.commands.fix_process import fix_apart
+    from onnxlint_cmsis.commands.lint_jobs import Job
+
+    name = os.fspath(path)
+    resolved = _settings(name, settings)
+    fixed = fix_apart(Job(name, resolved, fix="fix-only" if write else "diff"))
+    if fixed is not None:
+        return fixed
+    _opened(name, resolved, None)
+    raise ModelError("unreadable", f"{name}: it could not be read while it was fixed")
+
+
+def _named(model: str | os.PathLike[str] | bytes) -> tuple[str, bytes | None]:
+    """The path, or a name for the bytes that says their format, and the bytes."""
+    if not isinstance(model, bytes):
+        return os.fspath(model), None
+    return (BYTES + TFLITE if model[4:8] == TFLITE_MARK else BYTES), model
+
+
+def _settings(path: str, given: dict[str, object]) -> Settings:
+    """The settings of a file; UsageError where they, or the baseline that they name, cannot be used."""
+    settings = make_settings(path, **given)
+    if settings.baseline:
+        from onnxlint_cmsis.accepted import baseline
+
+        baseline.read(settings.baseline)
+    return settings
+
+
+def _opened(path: str, settings: Settings, data: bytes | None) -> ModelAnalysis:
+    """The analysis of a model; the ModelError of a file that is none names it."""
+    from onnxlint_cmsis.open_model import open_model
+
+    try:
+        return open_model(path, settings.analysis, data)
+    except ModelError as error:
+        _refuse(path, error)
+
+
+def _refuse(path: str, error: ModelError) -> NoReturn:
+    raise ModelError(error.kind, f"{path}: {error.message}") from None

@@ -1,0 +1,1 @@
+"""A model's facts as one HTML page, and as data for Model Explorer."""

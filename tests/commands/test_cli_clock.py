@@ -1,0 +1,92 @@
+"""`--clock` and `--memory`: predicted time in `layers` and in the summary of linting."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from support.tflite_models import conv_model
+from support.tflite_writer import write
+
+TARGETS = ("--target", "cortex-m4,cortex-m7")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tflite").write_bytes(write(conv_model()))
+
+    def called(*argv):
+        code = main([*argv, "a.tflite"])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return called
+
+
+def test_layers_tells_a_range_and_its_source(run):
+    out = " ".join(run("layers", *TARGETS, "--clock", "120MHz")[1].split())
+    assert out.count("time: predicted") == 1
+    assert " ms at 120 MHz (1.41 to 1.79 cycles per instruction, ±12 %: MLPerf Tiny v1.1" in out
+    assert "time: no prediction: no public anchor for cortex-m7" in out
+
+
+def test_nothing_is_said_of_time_without_a_clock(run):
+    for command in ((), ("layers",)):
+        out = run(*command, *TARGETS)[1]
+        assert " ms at " not in out
+        assert "no prediction" not in out
+    totals = json.loads(run("layers", *TARGETS, "--output-format", "json")[1])["totals"]
+    assert ["time" in total for total in totals] == [False, False]
+
+
+def test_json_of_layers_has_the_bounds_of_the_instructions_told(run):
+    options = (*TARGETS, "--clock", "cortex-m4=1MHz", "--output-format", "json")
+    first, second = json.loads(run("layers", *options)[1])["totals"]
+    low, high = first["time"]["predicted_ms"]["low"], first["time"]["predicted_ms"]["high"]
+    assert low == pytest.approx(1.41 * first["instructions"] / 1000, rel=0.01)
+    assert high == pytest.approx(1.79 * first["instructions"] / 1000, rel=0.01)
+    assert first["time"]["clock_hz"] == 1_000_000
+    assert "time" not in second
+
+
+def test_summaries_in_text_json_and_sarif_tell_the_same(run):
+    options = (*TARGETS, "--clock", "120MHz")
+    text = " ".join(run(*options)[1].split())
+    assert "time cortex-m4: predicted " in text
+    assert "time cortex-m7: no prediction: no public anchor for cortex-m7" in text
+    summary = json.loads(run(*options, "--output-format", "json")[1])["files"][0]["summary"]
+    first, second = (target["time"] for target in summary["targets"])
+    assert first["predicted_ms"]["low"] < first["predicted_ms"]["high"]
+    assert second["predicted_ms"] is None
+    assert second["reason"] == "no public anchor for cortex-m7"
+    sarif = json.loads(run(*options, "--output-format", "sarif")[1])["runs"][0]["properties"]["summaries"][0]
+    assert [target["time"] for target in sarif["targets"]] == [first, second]
+
+
+def test_no_time_where_the_cost_of_no_layer_is_known(run):
+    options = ("--target", "cortex-m4", "--clock", "120MHz", "--cmsis-nn-build", "NONE")
+    out = " ".join(run("layers", *options)[1].split())
+    assert "time: no prediction: the cost of no layer is known" in out
+
+
+def test_the_file_gives_clock_and_placement(run, tmp_path):
+    config = 'targets = ["cortex-m55"]\nmemory = "sram"\n[clock]\ncortex-m55 = "160MHz"\n'
+    (tmp_path / "onnxlint-cmsis.toml").write_text(config)
+    out = " ".join(run("layers")[1].split())
+    assert " ms at 160 MHz (0.91 to 1.37 cycles per instruction, ±20 %: ExecuTorch" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--clock", "120"), "--clock: '120' is 120 Hz, less than 1kHz; did you mean 120MHz?"),
+        (("--clock", "2GHz"), "--clock: '2GHz' has a unit that is not known; units are Hz, kHz, MHz"),
+        (("--clock", "cortex-m55=1MHz"), "--clock: cortex-m55 is not among the targets, cortex-m4, cortex-m7"),
+        (("--memory", "mram"), "--memory: 'mram' is not one of unknown, tcm, sram"),
+    ],
+)
+def test_bad_values_are_told_in_one_line(run, options, said):
+    assert run("layers", *TARGETS, *options) == (2, "", f"onnxlint-cmsis: error: {said}\n")

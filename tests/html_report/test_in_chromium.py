@@ -1,0 +1,94 @@
+"""The page in a browser: nothing is blocked, no part is wider than a narrow screen, all text can be read."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.report_models import write_model, written_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on PATH")
+HARNESS = """<!DOCTYPE html><pre id="told"></pre><iframe src="report.html" width="WIDE" height="800"></iframe><script>
+const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
+const light = color => {
+  const [r, g, b] = color.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  return .2126 * r + .7152 * g + .0722 * b;
+};
+const contrast = (one, other) => {
+  const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
+  return (high + .05) / (low + .05);
+};
+document.querySelector("iframe").onload = event => {
+  const page = event.target.contentDocument, style = event.target.contentWindow.getComputedStyle;
+  page.querySelectorAll("details").forEach(each => { each.open = true; });
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const color = numbers(style(element).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  let least = 99;
+  const walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement, drawing = element.closest("svg");
+    if (!walker.currentNode.textContent.trim() || element.closest("title")) continue;
+    const color = numbers(drawing ? style(element).fill : style(element).color).slice(0, 3);
+    least = Math.min(least, contrast(color, behind(drawing ? drawing.parentElement : element)));
+  }
+  const wide = [page.documentElement.scrollWidth, page.documentElement.clientWidth];
+  const background = style(page.body).backgroundColor;
+  document.getElementById("told").textContent = JSON.stringify({wide, least, background});
+};
+</script>"""
+"""A page around the page that measures it."""
+
+
+def seen(folder: Path, wide: int, *options: str) -> tuple[dict[str, object], list[str]]:
+    """What the harness measures, and what the console says."""
+    (folder / "harness.html").write_text(HARNESS.replace("WIDE", str(wide)), encoding="utf-8")
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+        "--virtual-time-budget=9000",
+    ]
+    logs = ["--enable-logging=stderr", f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
+    page = (folder / "harness.html").as_uri()
+    command = [str(CHROMIUM), *flags, *logs, *options, page]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    told = re.search(r'<pre id="told">(.*?)</pre>', done.stdout)
+    assert told is not None
+    measured: dict[str, object] = json.loads(html.unescape(told[1]))
+    return measured, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = write_model(tmp_path / "net.onnx", root="a" * 300)
+    written_report(path, "--against", str(path), "--target", "cortex-m4")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 28)")])
+def test_a_narrow_screen_shows_all_of_it(folder: Path, scheme: int, background: str) -> None:
+    found, console = seen(folder, 360, f"--blink-settings=preferredColorScheme={scheme}")
+    assert console == []
+    assert found["background"] == background
+    assert found["wide"][0] <= found["wide"][1] <= 360  # type: ignore[index]
+    assert found["least"] >= 4.5  # type: ignore[operator]
+
+
+def test_a_style_sheet_that_somebody_changed_is_blocked(folder: Path) -> None:
+    page = folder / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("<style>", "<style>p{color:red}"), encoding="utf-8")
+    _, console = seen(folder, 360)
+    assert any("Content Security Policy" in line for line in console)

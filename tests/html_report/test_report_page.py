@@ -1,0 +1,153 @@
+"""The HTML report: one page that loads nothing, whatever the model is called."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.config.resolve import Configuration
+from onnxlint_cmsis.html_report.graph_rows import graph_drawing
+from onnxlint_cmsis.html_report.rails_svg import rails
+from onnxlint_cmsis.html_report.report_input import report_input
+from support.html_pages import HtmlPage
+from support.paths import ROOT
+from support.report_models import NET, write_model, written_report
+from support.tflite_chains import random_chain
+
+NASTY = "</svg><script>alert('x')</script>&\"\u202e"
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "net.onnx")
+
+
+def check(page: str) -> HtmlPage:
+    """What holds of every page."""
+    found = HtmlPage(page)
+    assert found.open == []
+    assert len(found.ids) == len(set(found.ids))
+    assert found.loads == []
+    assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
+    assert found.drawings == found.titles_of_drawings > 0
+    assert "url(" not in page and "@import" not in page and "<script" not in page
+    return found
+
+
+def test_a_page_is_whole_and_loads_nothing(net: Path) -> None:
+    found = check(written_report(net))
+    assert {"missed", "refused", "free", "coupled", "locked", "peak"} <= found.classes
+
+
+def test_the_policy_allows_the_style_sheet_of_the_page_and_nothing_else(net: Path) -> None:
+    page = written_report(net)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    assert policy is not None
+    allowed = policy[1].replace("&#39;", "'").replace("&#43;", "+")
+    assert allowed == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "net.onnx", NET, first=NASTY, second=f"{NASTY}2", root=f"{NASTY}3")
+    page = written_report(path, "--against", str(path))
+    found = check(page)
+    assert "\u202e" not in page
+    assert any("alert('x')" in each for each in found.texts)
+
+
+def test_the_page_tells_what_layers_and_lint_tell(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = check(written_report(net, "--target", "cortex-m4"))
+    capsys.readouterr()
+    assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(net)]) == 0
+    layers = json.loads(capsys.readouterr().out)
+    (total,) = layers["totals"]
+    shown = "".join(found.texts)
+    assert f"{total['instructions']:,}" in shown
+    assert f"{total['scratch']:,} bytes" in shown
+    for row in layers["layers"]:
+        assert row["node"] in shown
+        assert row["instructions"] is None or f"{row['instructions']:,}" in shown
+    assert "misses arm_convolve_1x1_s8_fast" in shown
+    assert "CMSIS-NN has no function for it" in shown
+
+
+def test_sections_stand_in_their_order(net: Path) -> None:
+    found = HtmlPage(written_report(net, "--target", "cortex-m4", "--against", str(net)))
+    golden = ROOT / "tests" / "golden" / "report_outline.txt"
+    assert found.outline == golden.read_text(encoding="utf-8").splitlines()
+
+
+def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> None:
+    source = NET.replace("(d, w)", "(e, w)").replace("[strided]", "e = Identity(d) [strided]")
+    given = report_input(str(write_model(tmp_path / "net.onnx", source)), Configuration(isolated=True))
+    drawing = graph_drawing(given.model, given.names, given.version.result.summary)
+    assert {row.name: row.verdict for row in drawing.rows if row.verdict} == {"root": "refused"}
+    assert [row.name for row in drawing.rows] == ["x", "first", "second", "sum", "root", "strided", "last"]
+    assert [row.reads for row in drawing.rows] == [(), (0,), (1,), (1, 2), (3,), (4,), (5,)]
+    found = rails(drawing)
+    assert [(way.edge.source, way.edge.readers, way.lane) for way in found.ways] == [
+        (0, (1,), 0),
+        (1, (2,), 0),
+        (1, (3,), 1),
+        (2, (3,), 0),
+        (3, (4,), 0),
+        (4, (5,), 0),
+        (5, (6,), 0),
+    ]
+
+
+def test_before_and_after_stand_side_by_side(net: Path, tmp_path: Path) -> None:
+    bigger = write_model(tmp_path / "bigger.onnx", NET.replace("10, ", "12, ").replace(", 10", ", 12"))
+    page = written_report(bigger, "--against", str(net), "--target", "cortex-m4")
+    shown = "".join(check(page).texts)
+    assert f"Before: {net}. After: {bigger}." in shown
+    assert "Layers that changed: 4" in shown
+    assert "Findings gone" in shown
+
+
+def test_a_tflite_file_has_the_same_parts(tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(random_chain(1))
+    shown = "".join(check(written_report(path, "--target", "cortex-m4")).texts)
+    assert "Peak:" in shown
+
+
+def test_a_file_that_is_no_model_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(b"no model")
+    assert main(["report", str(path), "-o", str(tmp_path / "report.html")]) == 2
+    assert str(path) in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_report_does_not_take_the_place_of_the_model(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = net.read_bytes()
+    assert main(["report", str(net), "-o", str(net)]) == 2
+    assert "name another file" in capsys.readouterr().err
+    assert net.read_bytes() == before
+
+
+def test_without_jinja2_one_line_says_what_to_install(
+    net: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["report", str(net), "-o", str(net.parent / "report.html")]) == 2
+    assert "pip install 'onnxlint-cmsis[report]'" in capsys.readouterr().err
+
+
+def test_mobilenet_takes_less_than_a_megabyte(tmp_path: Path) -> None:
+    runpy.run_path(str(ROOT / "bench" / "models.py"))["mobilenet"](tmp_path / "mobilenet.onnx", 0.25)
+    page = written_report(tmp_path / "mobilenet.onnx")
+    check(page)
+    assert len(page.encode()) < 1_000_000

@@ -1,0 +1,162 @@
+"""The Python API: as documented, light to import, with errors of one line."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import onnxlint_cmsis
+from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint
+from onnxlint_cmsis.config.resolve import make_settings
+from support.fixable_models import dead, gaining
+from support.paths import ROOT
+from support.tflite_chains import random_chain
+
+DOCS = ROOT / "docs" / "python.md"
+M4 = ["cortex-m4"]
+TFLITE = random_chain(3)
+
+
+def test_the_documented_examples_give_what_the_docs_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run([sys.executable, str(ROOT / "examples" / "odd_widths.py"), str(tmp_path / "model.onnx")], check=True)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(?:python|pycon)\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    first, *rest = blocks
+    names: dict[str, object] = {}
+    exec(first, names)
+    test = doctest.DocTestParser().get_doctest("\n".join(rest), names, DOCS.name, str(DOCS), 0)
+    told: list[str] = []
+    done = doctest.DocTestRunner().run(test, out=told.append)
+    assert done.attempted > 15
+    assert done.failed == 0, "".join(told)
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = "import sys; import onnxlint_cmsis; onnxlint_cmsis.__version__; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "onnx", "onnxruntime", "google"}
+    loaded = done.stdout.split()
+    assert not heavy & {name.partition(".")[0] for name in loaded}
+    assert [name for name in loaded if name.startswith("onnxlint_cmsis.")] == ["onnxlint_cmsis.version"]
+
+
+def test_every_name_of_the_api_loads_and_is_listed() -> None:
+    assert dir(onnxlint_cmsis) == sorted(onnxlint_cmsis.__all__)
+    for name in onnxlint_cmsis.__all__:
+        assert getattr(onnxlint_cmsis, name) is not None
+    with pytest.raises(AttributeError, match="'onnxlint_cmsis' has no attribute 'lints'"):
+        onnxlint_cmsis.lints  # noqa: B018
+
+
+def test_bytes_give_what_the_file_gives(tmp_path: Path) -> None:
+    for name, data in (("a.onnx", gaining()), ("a.tflite", TFLITE)):
+        path = tmp_path / name
+        path.write_bytes(data)
+        from_file, from_bytes = lint(path, targets=M4), lint(data, targets=M4)
+        assert [each.message for each in from_file.findings] == [each.message for each in from_bytes.findings]
+        assert from_file.summary == from_bytes.summary
+        assert layers(path, targets=M4) == layers(data, targets=M4)
+
+
+def test_a_tflite_file_is_judged_for_its_runtime() -> None:
+    assert make_settings("a.tflite").runtime.name == "tflm"
+    assert make_settings("a.onnx").runtime.name == make_settings().runtime.name == "direct"
+    assert lint(TFLITE, targets=M4).summary.targets[0].arena_used is not None
+
+
+def test_a_baseline_and_a_level_leave_findings_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(gaining())
+    every = {each.code for each in lint(path).findings}
+    assert {"CNN113", "CNN201"} <= every
+    assert lint(path, min_level="error").findings == ()
+    from onnxlint_cmsis.accepted import baseline
+
+    accepted = tmp_path / "baseline.json"
+    baseline.write(str(accepted), [(str(path), lint(path).findings)])
+    assert lint(path, baseline=str(accepted)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"target": "cortex-m4"}, "arguments: unknown key 'target'; did you mean targets?"),
+        ({"targets": "cortex-m4"}, "arguments: targets: 'cortex-m4' is not a list of texts"),
+        ({"release": 7}, "arguments: release: 7 is not a text"),
+    ],
+)
+def test_wrong_settings_are_usage_errors_of_one_line(settings: dict[str, object], message: str) -> None:
+    for call in (lint, layers, fix):
+        with pytest.raises(UsageError) as caught:
+            call("m.onnx", **settings)
+        assert str(caught.value) == message
+
+
+def test_what_is_no_model_is_a_model_error_that_names_it(tmp_path: Path) -> None:
+    text = tmp_path / "text.onnx"
+    text.write_text("no model")
+    paths = (text, tmp_path, tmp_path / "missing.onnx", tmp_path / "missing.tflite")
+    for call, wrong in ((lint, paths), (layers, paths), (fix, paths[:1])):
+        for path in wrong:
+            with pytest.raises(ModelError) as caught:
+                call(path)
+            assert str(caught.value).startswith(f"{path}: ")
+            assert "\n" not in str(caught.value)
+    with pytest.raises(ModelError, match=r"^<bytes>: not an ONNX model: the file is empty$"):
+        lint(b"")
+
+
+def test_a_missing_baseline_is_a_usage_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(gaining())
+    for call in (lint, fix):
+        with pytest.raises(UsageError, match=r"no\.json: the baseline cannot be read: No such file or directory$"):
+            call(path, baseline=str(tmp_path / "no.json"))
+
+
+def test_a_fix_works_in_a_thread_and_leaves_the_file_alone_until_told(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(dead())
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fix(path, targets=M4)))
+    thread.start()
+    thread.join()
+    assert found[0].changed
+    assert path.read_bytes() == dead()
+    assert fix(path, write=True, targets=M4).written
+    assert len(path.read_bytes()) < len(dead())
+
+
+FAILS = """#!{python}
+import pickle, sys
+from onnxlint_cmsis.commands.lint_jobs import Linted
+from onnxlint_cmsis.results.file_result import FileResult
+job = pickle.load(sys.stdin.buffer)
+pickle.dump([Linted(job, FileResult(job.path, (), job.settings.fail_on, error="ValueError: 7"))], sys.stdout.buffer)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no scripts with a first line that names the program")
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("#!/bin/sh\nexit 3\n", "m.onnx: the process that fixes it ended with exit code 3"),
+        (FAILS, "m.onnx: internal error: ValueError: 7; please report it"),
+    ],
+)
+def test_an_error_inside_a_fix_is_one_line(
+    script: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(script.replace("{python}", sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(RuntimeError) as caught:
+        fix("m.onnx")
+    assert str(caught.value) == message
