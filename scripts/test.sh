@@ -3,7 +3,7 @@
 # lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
 set -eu
 cd "$(dirname "$0")/.."
-extra=test,firmware,tflite,docs
+extra=test,firmware,tflite,docs,fleet
 . scripts/venv.sh
 mkdir -p .cache
 

@@ -53,6 +53,7 @@ FLOOR = {
     "engine": 13,
     "layers_report": 13,
     "comparison": 14,
+    "fleet": 14,
     "html_report": 15,
     "commands": 16,
     "api": 17,

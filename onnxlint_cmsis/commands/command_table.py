@@ -23,6 +23,7 @@ COMMANDS = (
     Command("memory", "memory_command", "arena of a model"),
     Command("compare", "compare_command", "what a change of a model means"),
     Command("widths", "widths_command", "what other channel counts would cost"),
+    Command("scan", "scan_command", "lint thousands of models into a Parquet data set"),
     Command("report", "report_command", "a model as one HTML page"),
     Command("route", "route_command", "kernel of a shape"),
     Command("cost", "cost_command", "predicted instructions of a shape"),

@@ -6,15 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.suffixes import SUFFIXES
+from onnxlint_cmsis.formats.suffixes import SKIPPED_FOLDERS, SUFFIXES
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 STDIN = "-"
-SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
-"""Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
 
 
 class Found(NamedTuple):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.commands.workers import Ended, Worker
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fleet.workers import Ended, Task
     from onnxlint_cmsis.results.fix_result import FixResult
 
 
@@ -125,7 +125,7 @@ def _failed(job: Job, error: Exception) -> Linted:
     return Linted(job, file, "".join(traceback.format_exception(error)))
 
 
-class _Task(NamedTuple):
+class _Step(NamedTuple):
     """What is to be done next about one file."""
 
     number: int
@@ -140,36 +140,32 @@ class _Task(NamedTuple):
         """Whether fixing it is next, not linting it."""
         return bool(self.job.fix) and self.fixed is None
 
+    def task(self) -> Task:
+        """The step as a worker gets it."""
+        from onnxlint_cmsis.fleet.workers import Task
+
+        return Task(fix_one if self.fixes else lint_one, self.job, self)
+
 
 def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    from onnxlint_cmsis.commands.workers import ready, team
+    from onnxlint_cmsis.fleet.workers import each_done, team
 
-    tasks = deque(_Task(number, job, None) for number, job in enumerate(jobs))
-    busy: dict[Worker, _Task] = {}
+    tasks = deque(_Step(number, job, None).task() for number, job in enumerate(jobs))
     finished: dict[int, Linted] = {}
+    following = 0
     if any(job.fix for job in jobs):
         import onnxlint_cmsis.fixers.fix_file  # noqa: F401 - what the results are made of: once, before processes start
     with team(processes) as workers:
-        for number in range(len(jobs)):
-            while number not in finished:
-                _give(tasks, workers, busy)
-                for worker in ready(busy):
-                    task = busy.pop(worker)
-                    answer = worker.take()
-                    linted = _outcome(task, answer)
-                    if task.fixes and _to_lint(linted, answer):
-                        tasks.appendleft(task._replace(fixed=linted))
-                    else:
-                        finished[task.number] = linted
-            yield finished.pop(number)
-
-
-def _give(tasks: deque[_Task], workers: list[Worker], busy: dict[Worker, _Task]) -> None:
-    """Give a task to every worker that has none, as long as there are some."""
-    for worker in workers:
-        if tasks and worker not in busy:
-            busy[worker] = task = tasks.popleft()
-            worker.give(fix_one if task.fixes else lint_one, task.job)
+        for task, answer in each_done(workers, tasks):
+            step: _Step = task.label
+            linted = _outcome(step, answer)
+            if step.fixes and _to_lint(linted, answer):
+                tasks.appendleft(step._replace(fixed=linted).task())
+                continue
+            finished[step.number] = linted
+            while following in finished:
+                yield finished.pop(following)
+                following += 1
 
 
 def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
@@ -178,16 +174,16 @@ def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
     return not fixed.file.error and (fixed.file.fix is None or (ended and fixed.job.fix == "fix"))
 
 
-def _outcome(task: _Task, answer: Linted | Ended) -> Linted:
+def _outcome(step: _Step, answer: Linted | Ended) -> Linted:
     """The result of fixing, or that of linting with what came of fixing."""
-    from onnxlint_cmsis.commands.workers import Ended
+    from onnxlint_cmsis.fleet.workers import Ended
 
-    fix = task.fixed.file.fix if task.fixed else None
+    fix = step.fixed.file.fix if step.fixed else None
     if not isinstance(answer, Ended):
-        return answer if task.fixes else answer._replace(file=answer.file._replace(fix=fix))
-    if task.fixes:
-        return Linted(task.job, _nothing_said(task.job)._replace(fix=_unproven(task.job, answer)))
-    return Linted(task.job, _nothing_said(task.job)._replace(error=f"its process ended {answer.how}", fix=fix))
+        return answer if step.fixes else answer._replace(file=answer.file._replace(fix=fix))
+    if step.fixes:
+        return Linted(step.job, _nothing_said(step.job)._replace(fix=_unproven(step.job, answer)))
+    return Linted(step.job, _nothing_said(step.job)._replace(error=f"its process ended {answer.how}", fix=fix))
 
 
 def _unproven(job: Job, ended: Ended) -> FixResult:

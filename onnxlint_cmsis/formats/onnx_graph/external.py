@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.graph.model import Number
 
+NOT_FETCHED = "lie beside a model that is no local file, and are not fetched"
+"""What is said of external data of a model that was read from a URL."""
+
 
 class ExternalError(Exception):
     """External data that are refused or missing."""
@@ -84,6 +87,8 @@ def _check(place: External, tensor: TensorProto, model_path: str) -> None:
     path = _resolve(place.location, model_path)
     if model_path == "-":
         return
+    if "://" in model_path:
+        raise ExternalError(NOT_FETCHED)
     try:
         if not path.is_file():
             raise ExternalError(f"are in {place.location!r}, which is not a file beside the model")

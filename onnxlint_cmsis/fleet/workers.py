@@ -17,9 +17,9 @@ from onnxlint_cmsis.atomic import heeded
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
-    from multiprocessing.context import BaseContext
 
 INNERMOST = re.compile(r'\(most recent call first\):\s+File "[^"]*?([^"/\\]+)[/\\](?:capi[/\\])?[^"/\\]*"')
 """A thread's innermost call in what faulthandler writes, with the package whose Python code it is in."""
@@ -36,10 +36,22 @@ class Ended(NamedTuple):
     """Packages that its threads were calling into; empty where the signal left no time to write them down."""
 
 
+class Task(NamedTuple):
+    """A piece of work."""
+
+    work: Callable[[Any], object]
+    """What to do; it can be pickled."""
+    subject: Any
+    """What to do it with; likewise."""
+    label: Any = None
+    """What the task is known by to who gave it; it stays here."""
+
+
 class Worker:
     """A process, started when work is given to it, and anew where the last one ended."""
 
-    def __init__(self, context: BaseContext) -> None:
+    def __init__(self, context: Any) -> None:
+        """`context` makes pipes and processes as one of multiprocessing does."""
         self._context = context
         self._process: Any = None
         self.answers: Connection
@@ -62,15 +74,15 @@ class Worker:
 
     def stop(self) -> None:
         """End the process, whatever it does; a file that it is writing stays as it was."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.join()
+        process = self._process
+        if process is not None:
+            process.terminate()
+            process.join()
 
     def _start(self) -> None:
         self.answers, theirs = self._context.Pipe()
         self._faults, faults = self._context.Pipe(duplex=False)
-        make: Any = self._context
-        process = make.Process(target=_serve, args=(theirs, faults), daemon=True)
+        process = self._context.Process(target=serve, args=(theirs, faults), daemon=True)
         process.start()
         self._process = process
         theirs.close()
@@ -97,6 +109,18 @@ def team(size: int) -> Iterator[list[Worker]]:
                 worker.stop()
 
 
+def each_done(workers: list[Worker], tasks: deque[Task]) -> Iterator[tuple[Task, Any]]:
+    """Each task with what it returned, or Ended, as they finish; tasks may be added meanwhile."""
+    busy: dict[Worker, Task] = {}
+    while tasks or busy:
+        for worker in workers:
+            if tasks and worker not in busy:
+                busy[worker] = task = tasks.popleft()
+                worker.give(task.work, task.subject)
+        for worker in ready(busy):
+            yield busy.pop(worker), worker.take()
+
+
 def ready(workers: Iterable[Worker]) -> list[Worker]:
     """Workers that have something to take, once there are some."""
     asked = list(workers)
@@ -104,7 +128,7 @@ def ready(workers: Iterable[Worker]) -> list[Worker]:
     return [worker for worker in asked if worker.answers in answered]
 
 
-def _serve(answers: Connection, faults: Connection) -> None:
+def serve(answers: Connection, faults: Connection) -> None:
     """Do what is asked for until the other end is closed; the process that asks ends this one."""
     for number in heeded():
         signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,1 @@
+"""Many models: processes that may die, Dask, URLs, and the rows that come of them."""

@@ -1,0 +1,64 @@
+"""From folders, globs and URLs to the models of a scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.formats.suffixes import SKIPPED_FOLDERS, SUFFIXES
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+GLOB = frozenset("*?[")
+"""Characters that make a path a pattern."""
+
+
+class ModelUrls(NamedTuple):
+    """The models of a scan."""
+
+    urls: tuple[str, ...]
+    """Each model once, with its protocol, in the order of the arguments; those of a folder sorted."""
+    empty: tuple[str, ...]
+    """Arguments that stand for no model."""
+
+
+def model_urls(given: list[str]) -> ModelUrls:
+    """Find the models. Raises UsageError for a file system that is not installed or does not answer."""
+    found: dict[str, None] = {}
+    empty = []
+    for text in given:
+        urls = _below(text)
+        found.update(dict.fromkeys(urls))
+        if not urls:
+            empty.append(text)
+    return ModelUrls(tuple(found), tuple(empty))
+
+
+def _below(text: str) -> list[str]:
+    """The models of one argument; a file that is named is one, whatever its name."""
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(text)
+        if GLOB & set(path):
+            return _urls(system, [each for each in system.glob(path) if _is_model(each)])
+        if system.isdir(path):
+            return _urls(system, [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)])
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{text}: {error}") from None
+    except Exception as error:  # each file system has errors of its own
+        raise UsageError(f"{text}: it cannot be listed: {type(error).__name__}: {error}") from None
+    return _urls(system, [path])
+
+
+def _urls(system: Any, paths: list[str]) -> list[str]:
+    return [str(system.unstrip_protocol(path)) for path in sorted(paths)]
+
+
+def _is_model(path: str) -> bool:
+    return path.lower().endswith(SUFFIXES)
+
+
+def _hidden(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder that a search does not enter."""
+    parts = path[len(folder) :].strip("/").split("/")[:-1]
+    return any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts)

@@ -1,0 +1,168 @@
+"""Scanning on one machine: what is found, what is written, what goes on where it stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+
+import onnx
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.fleet.scan_rows import STATUSES, ScanRow, TargetRow
+from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
+from support.paths import ROOT
+
+pytest.importorskip("fsspec", reason="needs the extra `fleet`")
+pytest.importorskip("pyarrow", reason="needs the extra `fleet`")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
+
+
+def scan(*argv: object) -> int:
+    return main(["scan", "--isolated", *map(str, argv)])
+
+
+def test_rows_are_what_linting_finds(tmp_path):
+    (path,) = models(tmp_path, 1)
+    assert scan(path, "--out", tmp_path / "out") == 0
+    file, *findings = rows(tmp_path / "out")
+    result = lint_file(str(path), make_settings())
+    assert [row["code"] for row in findings] == [finding.code for finding in result.findings] != []
+    assert [row["node"] for row in findings] == [finding.location.node for finding in result.findings]
+    assert {row["kind"] for row in findings} == {"finding"}
+    assert (file["kind"], file["status"], file["findings"]) == ("file", "ok", len(findings))
+    assert file["macs"] == result.summary.macs
+    assert [each["target"] for each in file["per_target"]] == [each.target for each in result.summary.targets]
+    assert [each["instructions"] for each in file["per_target"]] == [
+        each.instructions for each in result.summary.targets
+    ]
+    assert file["size"] == path.stat().st_size
+    assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys):
+    models(tmp_path, 2)
+    for folder in (".git", "venv", "inner"):
+        (tmp_path / folder).mkdir()
+        models(tmp_path / folder, 1)[0].rename(tmp_path / folder / f"in_{folder.strip('.')}.onnx")
+    (tmp_path / "notes.txt").write_text("no model")
+    (tmp_path / "empty").mkdir()
+    given = (tmp_path, f"file://{tmp_path}/m*", tmp_path / "m00.onnx", tmp_path / "empty")
+    assert scan(*given, "--out", tmp_path / "out") == 0
+    assert statuses(tmp_path / "out") == {"in_inner.onnx": "ok", "m00.onnx": "ok", "m01.onnx": "ok"}
+    assert f"warning: no .onnx or .tflite file in {tmp_path}/empty" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only a forked process has what its parent holds in memory")
+def test_models_and_output_may_be_anywhere():
+    import fsspec
+    from pyarrow import parquet
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe({"/fleet/a.onnx": model(), "/fleet/deep/b.onnx": model(12)})
+    assert scan("memory://fleet", "--out", "memory://found", "--jobs", "2") == 0
+    (part,) = memory.ls("/found", detail=False)
+    with memory.open(part) as file:
+        written = parquet.read_table(file).to_pylist()
+    assert {row["url"].partition("://")[2].strip("/") for row in written} == {"fleet/a.onnx", "fleet/deep/b.onnx"}
+    assert {row["status"] for row in written} == {"ok"}
+
+
+def test_what_cannot_be_read_is_a_row_that_says_why(tmp_path):
+    (tmp_path / "text.onnx").write_text("no model at all")
+    (tmp_path / "text.tflite").write_text("no model either")
+    given = (tmp_path / "text.onnx", tmp_path / "text.tflite", tmp_path / "gone.onnx")
+    assert scan(*given, "--out", tmp_path / "out") == 0
+    told = {row["url"].rpartition("/")[2]: row for row in rows(tmp_path / "out") if row["kind"] == "file"}
+    assert {row["status"] for row in told.values()} == {"unreadable"}
+    assert "FileNotFoundError" in told["gone.onnx"]["message"]
+    assert "not an ONNX model" in told["text.onnx"]["message"]
+    assert "not a TensorFlow Lite model" in told["text.tflite"]["message"]
+    assert told["gone.onnx"]["sha256"] is None
+
+
+def test_external_data_are_not_fetched_and_not_called_missing(tmp_path):
+    made = onnx.load_from_string(model(64))
+    onnx.save(made, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    assert scan(tmp_path, "--out", tmp_path / "out") == 0
+    assert statuses(tmp_path / "out") == {"m.onnx": "external"}
+    assert "CNN006" not in {row["code"] for row in rows(tmp_path / "out")}
+
+
+def test_what_is_done_is_not_done_again(tmp_path, capsys):
+    out = tmp_path / "out"
+    paths = models(tmp_path, 3)
+    assert scan(*paths[:2], "--out", out, "--batch", "1") == 0
+    assert len(list(out.iterdir())) == 2
+    assert scan(*paths, "--out", out) == 0
+    assert capsys.readouterr().err.splitlines()[-1].endswith("models scanned: 1 ok; done before: 2")
+    assert statuses(out) == dict.fromkeys(("m00.onnx", "m01.onnx", "m02.onnx"), "ok")
+
+
+def test_output_of_other_settings_and_other_files_are_refused(tmp_path, capsys):
+    paths = models(tmp_path, 1)
+    assert scan(*paths, "--out", tmp_path / "out") == 0
+    assert scan(*paths, "--out", tmp_path / "out", "--target", "cortex-m4") == 2
+    assert "made by another version or with other settings; scan into another folder" in capsys.readouterr().err
+    assert scan(*paths, "--out", paths[0]) == 2
+    assert "this is a file" in capsys.readouterr().err
+    (tmp_path / "out" / "part-1.parquet").write_text("torn")
+    assert scan(*paths, "--out", tmp_path / "out") == 2
+    assert "part-1.parquet: not a part of a scan" in capsys.readouterr().err
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("onnxlint_cmsis.commands.scan_command.find_spec", lambda name: name != "pyarrow" or None)
+    assert scan(tmp_path, "--out", tmp_path / "out") == 2
+    assert capsys.readouterr().err.endswith("scan needs pyarrow: pip install 'onnxlint-cmsis[fleet]'\n")
+
+
+@posix
+def test_a_model_that_ends_its_process_is_a_row(tmp_path):
+    psutil = pytest.importorskip("psutil", reason="needs the extra `fleet`")
+    out = tmp_path / "out"
+    os.mkfifo(tmp_path / "stuck.onnx")  # reading it takes until somebody writes
+    done = start(tmp_path / "stuck.onnx", *models(tmp_path, 4), "--out", out, "--jobs", "2", "--batch", "1")
+    wait_until(lambda: len(statuses(out)) == 4, "the other models")
+    for child in psutil.Process(done.pid).children():
+        kill(child.pid)
+    assert done.communicate()[1].endswith("models scanned: 1 crashed, 4 ok; done before: 0\n")
+    (row,) = (row for row in rows(out) if row["status"] == "crashed")
+    assert row["message"] == "its process ended with SIGKILL"
+    assert row["url"] == f"file://{tmp_path}/stuck.onnx"
+
+
+@posix
+def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path):
+    out, stuck = tmp_path / "out", tmp_path / "stuck.onnx"
+    paths = models(tmp_path, 3)
+    os.mkfifo(stuck)
+    first = start(*paths[:2], stuck, paths[2], "--out", out, "--batch", "1")
+    wait_until(lambda: len(statuses(out)) == 2, "the first two models")
+    first.send_signal(signal.SIGTERM)
+    first.communicate()
+    assert first.returncode == 128 + signal.SIGTERM
+    stuck.unlink()
+    stuck.write_bytes(model(40))
+    second = start(*paths, stuck, "--out", out)
+    assert second.communicate()[1].endswith("models scanned: 2 ok; done before: 2\n")
+    assert set(statuses(out).values()) == {"ok"}
+
+
+def test_the_docs_name_every_column_with_its_type():
+    from onnxlint_cmsis.fleet.parts import schema
+
+    page = (ROOT / "docs" / "scan.md").read_text()
+    named = dict(re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", page, flags=re.MULTILINE))
+    columns = schema()
+    types = {"targets": "list of string", "per_target": "list of struct"}
+    inner = {field.name: str(field.type) for field in columns.field("per_target").type.value_type}
+    outer = {field.name: types.get(field.name, str(field.type)) for field in columns}
+    assert tuple(outer) == ScanRow._fields
+    assert tuple(inner) == TargetRow._fields
+    assert named.items() >= (inner | outer).items()
+    assert all(f"* `{status}`: {text}" in " ".join(page.split()) for status, text in STATUSES.items())
