@@ -120,3 +120,19 @@ def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:
     data = CASES["grouped"]().model().SerializeToString()
     (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release="5.0.0"), data)
     assert (row["verdict"], row["cause"], row["kernel"]) == ("plain code", "groups", "")
+
+
+def test_a_kernel_that_hands_its_work_on_stands_in_a_column_of_its_own() -> None:
+    source = """<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 6, 1, 32] x) => (float[1, 16, 1, 15] y) <float[16, 6, 1, 3] w = {1}> {
+            y = Conv<strides = [1, 2]>(x, w)
+        }"""
+    data = text(source).SerializeToString()
+    report = layers_report("-", make_settings(targets=["cortex-m4"]), data)
+    (row,) = report.rows
+    wide, narrow = layers_text(report, 0), layers_text(report, 80)
+    assert row["kernel"] != row["effective"]
+    assert "called" in wide.splitlines()[1]
+    assert str(row["kernel"]) in wide
+    assert str(row["effective"]) in narrow
+    assert "..." not in narrow

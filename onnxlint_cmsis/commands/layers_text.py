@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.layers_report import LayersReport, Total
 
 HEAD = (
-    "", "layer", "op", "kernel", "runtime", "input", "output", "MACs", "instructions", "share", "scratch", "constants",
-    "fused", "classes", "writes",
+    "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "scratch",
+    "constants", "fused", "classes", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
-SPARE = ("runtime", "output", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
+SPARE = ("runtime", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 27}
 """Columns whose cells are shortened in the middle first, and the least characters of a cell."""
@@ -85,6 +85,7 @@ def _cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
         names.get(node, node),
         "" if _is_operator(row) else str(row["op"]),
         _kernel(row),
+        _called(row),
         "" if runtime == row["verdict"] else runtime,
         _sizes(row["input_dims" if _is_operator(row) else "input"]),
         _sizes(row["output_dims" if _is_operator(row) else "output"]),
@@ -121,13 +122,18 @@ def _mark(row: Row) -> str:
 
 
 def _kernel(row: Row) -> str:
-    """The kernel; `effective (by kernel)` where it hands the work to another one."""
+    """The kernel that does the work."""
     if not row.get("layer", True):
         return NO_LAYER
     taken, effective = str(row["kernel"]), str(row.get("effective", ""))
     if not taken or (_is_operator(row) and _mark(row) in ("~", "x")):
         return str(row["verdict"])
-    return taken if effective in ("", taken) else f"{effective} (by {taken})"
+    return effective or taken
+
+
+def _called(row: Row) -> str:
+    """The kernel that is called, where it hands the work to another one."""
+    return "" if row.get("effective", "") in ("", row["kernel"]) else str(row["kernel"])
 
 
 def _writes(row: Row, names: Mapping[str, str]) -> str:

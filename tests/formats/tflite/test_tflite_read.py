@@ -97,7 +97,7 @@ def test_an_index_that_names_nothing_is_one_sentence(change, words):
 @pytest.mark.parametrize(
     ("data", "kind", "words"),
     [
-        (b"", "not-tflite", "bytes 4 to 7 are not 'TFL3'"),
+        (b"", "not-tflite", "not a TensorFlow Lite model: the file is empty"),
         (b"\x08\x07\x12\x04text", "not-tflite", "bytes 4 to 7 are not 'TFL3'"),
         (b"\xff\xff\xff\x7fTFL3", "not-tflite", "outside the 8 bytes"),
         (b"version https://git-lfs.github.com/spec/v1\nsize 12\n", "lfs-pointer", "git lfs pull"),
