@@ -128,7 +128,7 @@ class _Runner:
         ]
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)
-        flagged = flagged_layers(self.model.graph, self.target, {label for label, _ in foreign})
+        flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.program import Program
     from firmware_check.reference import LayerReference
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.types import Target
 
 STDIN = "-"
 
@@ -57,6 +59,16 @@ class OpenedModel:
     """Its layers."""
     reference: LayerReference
     """It in ONNX Runtime, or LiteRT for a `.tflite` model."""
+
+    def analysis(self, target: Target) -> ModelAnalysis:
+        """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""
+        from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+        from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+
+        settings = AnalysisSettings((target,))
+        if is_tflite_path(self.path):
+            return TfliteAnalysis(self.path, settings)
+        return ModelAnalysis(self.path, settings, graph=self.graph)
 
 
 @dataclass(frozen=True)

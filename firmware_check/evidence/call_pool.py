@@ -116,6 +116,11 @@ def _wide(entry: str) -> Iterator[KernelCall]:
                 entry, Dims(1, height, width, in_c), Dims(1, 1 if step == 1 else 2, taps, in_c),
                 Dims(1, (height - (1 if step == 1 else 2)) // step + 1, out_w, 1), Pair(step, step),
             )  # fmt: skip
+        yield KernelCall(entry, Dims(1, 1, 65542, 4), Dims(1, 1, 3, 4), Dims(1, 1, 65540, 1))
+    if entry == "convolve_s4":
+        yield from _wide_s4(entry)
+    if entry.startswith("depthwise"):
+        yield from _wide_depthwise(entry)
     if entry == "depthwise_s8":
         yield KernelCall(entry, Dims(1, 4, 4, 1), Dims(1, 3, 3, 2), Dims(1, 2, 2, 2), ch_mult=1)
     if entry == "convolve_s16":
@@ -124,3 +129,25 @@ def _wide(entry: str) -> Iterator[KernelCall]:
     if entry == "convolve_s8":
         for bias in (True, False):
             yield KernelCall(entry, Dims(1, 1, 9, 8), Dims(4, 1, 3, 2), Dims(1, 1, 7, 4), bias=bias)
+
+
+def _wide_s4(entry: str) -> Iterator[KernelCall]:
+    """Rows beyond 65,535 for each kernel, columns beyond what a 16-bit count of 2 or 4 holds, many outputs."""
+    for height, taps, out_w in ((2, 3, 32769), (3, 3, 32769)):
+        yield KernelCall(
+            entry, Dims(1, height, 65539, 1), Dims(1, height, taps, 1), Dims(1, 1, out_w, 1), Pair(2, 2)
+        )  # fmt: skip
+    yield KernelCall(entry, Dims(1, 1, 65542, 4), Dims(1, 1, 3, 4), Dims(1, 1, 65540, 1))
+    for height, in_c in ((3, 43700), (5, 52430)):
+        yield KernelCall(entry, Dims(1, height, 1, in_c), Dims(1, height, 1, in_c), Dims(1, 1, 1, 1))
+    yield KernelCall(entry, Dims(1, 2, 2, 1), Dims(65540, 2, 2, 1), Dims(1, 1, 1, 65540))
+
+
+def _wide_depthwise(entry: str) -> Iterator[KernelCall]:
+    """Windows that start beyond 32,767, and more than 65,536 channels."""
+    for multiplier in (1, 2):
+        out_c = 2 * multiplier
+        yield KernelCall(
+            entry, Dims(1, 1, 32774, 2), Dims(1, 1, 3, out_c), Dims(1, 1, 32772, out_c), ch_mult=multiplier
+        )  # fmt: skip
+    yield KernelCall(entry, Dims(1, 2, 1, 65544), Dims(1, 2, 1, 65544), Dims(1, 1, 1, 65544), ch_mult=1)

@@ -11,6 +11,7 @@ from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.memory.activations import activations
 from onnxlint_cmsis.memory.arena_plan import plan_arena
 from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
+from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +39,11 @@ def _arena(model: ModelAnalysis) -> int | None:
 
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
+    refused = _refused(model)
     for record in model.lowered.records:
-        groups[_verdict(model, record, target)].append(record)
+        verdict = _verdict(model, record, target)
+        in_vain = verdict is Verdict.PLAIN and record.node.index in refused
+        groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = [model.cost(record, target) for record in run]
     beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
@@ -71,6 +75,13 @@ def _time(model: ModelAnalysis, target: Target, instructions: int, unknown: int)
     from onnxlint_cmsis.cmsis_nn.cost.predicted_time import predicted_time
 
     return predicted_time(target, clock, model.settings.memory, instructions, unknown)
+
+
+def _refused(model: ModelAnalysis) -> frozenset[int]:
+    """Nodes at which the runtime stops, so that no code beside CMSIS-NN computes them; none where none is judged."""
+    layers = model.judged.layers if model.judged else ()
+    stops = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
+    return frozenset(each.record.node.index for each in layers if each.verdict in stops)
 
 
 def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:

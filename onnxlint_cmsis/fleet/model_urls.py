@@ -45,7 +45,7 @@ def _below(text: str) -> list[str]:
             return _urls(system, [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)])
     except (ImportError, ValueError) as error:
         raise UsageError(f"{text}: {error}") from None
-    except Exception as error:  # each file system has errors of its own
+    except Exception as error:  # each file system raises other errors
         raise UsageError(f"{text}: it cannot be listed: {type(error).__name__}: {error}") from None
     return _urls(system, [path])
 

@@ -29,7 +29,7 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
     try:
         with fsspec.open(job.url, "rb") as file:
             data: bytes = file.read()
-    except Exception as error:  # each file system has errors of its own
+    except Exception as error:  # each file system raises other errors
         return (ScanRow(FILE, job.url, UNREADABLE, message=_told(error)),)
     file_row = ScanRow(FILE, job.url, OK, len(data), hashlib.sha256(data).hexdigest())
     try:

@@ -62,7 +62,7 @@ class ScanRow(NamedTuple):
     """A file, or a finding on it."""
 
     kind: str
-    """`file` or `finding`: a file has one row of its own and one for each finding."""
+    """`file` or `finding`: a file has one row, and one more for each finding."""
     url: str
     """The model, with its protocol: `file:///models/kws.onnx`, `s3://bucket/kws.tflite`."""
     status: str

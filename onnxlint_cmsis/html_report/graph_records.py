@@ -45,7 +45,7 @@ class GraphRow(NamedTuple):
     shape: str
     """Sizes of what it makes, `48x48x8`."""
     verdict: str
-    """Who computes it; empty for an input."""
+    """Who computes it where CMSIS-NN does not; empty for a layer of CMSIS-NN and for an input."""
     reads: tuple[int, ...]
     """Rows whose results it reads."""
     classes: tuple[int, ...]

@@ -14,18 +14,23 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.dims.result import DimensionClass
     from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.results.file_summary import FileSummary
 
 NAMED = 6
 """Layers that the table of classes names; the drawing shows all."""
 
 
-def graph_drawing(model: ModelAnalysis, names: Mapping[str, str]) -> GraphDrawing:
-    """Inputs and layers in file order; nodes that compute nothing are part of the connections."""
+def graph_drawing(model: ModelAnalysis, names: Mapping[str, str], summary: FileSummary | None = None) -> GraphDrawing:
+    """Inputs and layers in file order; nodes that compute nothing are part of the connections.
+
+    `summary` says which layers CMSIS-NN does not compute.
+    """
+    beside = _beside(summary) if summary else {}
     records = model.lowered.records[:MOST]
     sources = _Sources(model, records)
     rows = [_input(model, name) for name in sources.inputs]
     short = _short_names(model, names)
-    rows += [_layer(model, record, short, sources.read_by(record)) for record in records]
+    rows += [_layer(model, record, short, sources.read_by(record), beside) for record in records]
     edges = []
     for place, row in enumerate(rows):
         readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
@@ -65,6 +70,20 @@ class _Sources:
         return tuple(sorted(found - {here}))
 
 
+def _beside(summary: FileSummary) -> dict[str, str]:
+    """Who computes a layer that CMSIS-NN does not compute, by label; with CPUs where these differ."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for target in summary.targets:
+        shares = ((summary.beside, target.plain), ("refused", target.refused), ("undecided", target.undecided))
+        for word, label in ((word, label) for word, share in shares for label in share.nodes):
+            found.setdefault(label, {}).setdefault(word, []).append(target.target.partition(", ")[0])
+    every = len(summary.targets)
+    return {
+        label: ", ".join(word if len(cpus) == every else f"{word} on {', '.join(cpus)}" for word, cpus in words.items())
+        for label, words in found.items()
+    }
+
+
 def _made(record: LoweredLayer) -> str:
     """The tensor that a layer ends in."""
     return record.epilogue.tensor if record.epilogue else record.node.outputs[0] if record.node.outputs else ""
@@ -85,14 +104,18 @@ def _input(model: ModelAnalysis, name: str) -> GraphRow:
     return GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name))
 
 
-def _layer(model: ModelAnalysis, record: LoweredLayer, names: Mapping[str, str], reads: tuple[int, ...]) -> GraphRow:
+def _layer(
+    model: ModelAnalysis,
+    record: LoweredLayer,
+    names: Mapping[str, str],
+    reads: tuple[int, ...],
+    beside: Mapping[str, str],
+) -> GraphRow:
     node = record.node
     made = _made(record)
     op = " + ".join((node.op_type, *(each.op_type for each in record.fused)))
-    verdict = record.verdict.value
-    return GraphRow(
-        names.get(node.label, node.label), node.label, op, _shape(model, made), verdict, reads, _classes(model, made)
-    )
+    name, shape = names.get(node.label, node.label), _shape(model, made)
+    return GraphRow(name, node.label, op, shape, beside.get(node.label, ""), reads, _classes(model, made))
 
 
 def _shape(model: ModelAnalysis, tensor: str) -> str:

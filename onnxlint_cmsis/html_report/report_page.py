@@ -50,7 +50,7 @@ def report_page(given: ReportInput, against: ReportInput | None = None) -> Repor
         given.model.path.rpartition("/")[2],
         given.version.name,
         sections,
-        graph_drawing(given.model, given.names),
+        graph_drawing(given.model, given.names, result.summary),
         all_findings(result.told, given.names),
         tuple(in_short(note, given.names) for note in result.notes),
         compared,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.html_report.layer_lines import kernel_shares, layer_lines
 from onnxlint_cmsis.html_report.memory_maps import memory_map
 from onnxlint_cmsis.html_report.page_records import MOST, Fact, TargetSection
+from onnxlint_cmsis.reporters.plain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +47,7 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
     for label, share in beside:
         if share.layers or share is target.refused:
             yield Fact(label, f"{share.layers:,}", _work(share, summary))
-    unknown = f"; {target.unknown_cost:,} layers of unknown cost left out" if target.unknown_cost else ""
+    unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
     measured = f"as measured on {target.measured_on}"
     shares = (target.cmsis_nn, target.plain, target.refused, target.undecided)
     known = target.unknown_cost < sum(share.layers for share in shares)
@@ -58,7 +59,7 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
 
 
 def _work(share: LayerShare, summary: FileSummary) -> str:
-    left = f"; {summary.unknown_macs:,} layers of unknown size left out" if summary.unknown_macs else ""
+    left = f"; {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
     return f"{share.macs:,} of {summary.macs:,} MACs{left}" if summary.macs else "MACs unknown"
 
 

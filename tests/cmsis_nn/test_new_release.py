@@ -22,6 +22,8 @@ from onnxlint_cmsis.cmsis_nn.releases import RELEASE_ROWS, RELEASES, holds, norm
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Dims, Isa, KernelCall, Target
 from support import paths
+from support.tflite_models import conv_model
+from support.tflite_writer import write
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 COSTS = paths.DATA / "cost_sample.jsonl.gz"
@@ -201,6 +203,12 @@ def test_a_release_without_measurements_names_the_one_whose_it_takes(model: Path
     options = ("--isolated", "--target", "cortex-m4", "--release", "7.1.0", str(model))
     assert "instructions as measured on cortex-m4 with CMSIS-NN 7.0.0" in copy.run("layers", *options).stdout
     assert "measured on cortex-m4 with CMSIS-NN 7.0.0" in copy.run("--exit-zero", *options).stdout
+    small = tmp_path / "m.tflite"
+    small.write_bytes(write(conv_model()))
+    options_of_file = (*options[:-1], str(small))
+    assert "instructions as measured on cortex-m4 with CMSIS-NN 7.0.0" in copy.run("layers", *options_of_file).stdout
+    summary = json.loads(copy.run("--exit-zero", "--output-format", "json", *options_of_file).stdout)["files"][0]
+    assert summary["summary"]["targets"][0]["measured_on"] == "cortex-m4 with CMSIS-NN 7.0.0"
     bare = Copy(tmp_path / "bare", ', reviewed="2026-12-01"')
     assert (
         json.loads(bare.run("layers", "--output-format", "json", *options).stdout)["layers"][0]["instructions"] is None

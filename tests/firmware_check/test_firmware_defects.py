@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import onnx
@@ -23,7 +24,8 @@ from firmware_check.judging import _values
 from firmware_check.memory import Bytes, Memory
 from firmware_check.numbers import softmax_constants
 from firmware_check.observe import Observed
-from firmware_check.program import Array, Quantization, Step, Value
+from firmware_check.opening import OpenedModel
+from firmware_check.program import Array, Program, Quantization, Step, Value
 from firmware_check.reading.constants import refuse_out_of_range, with_zeros
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.target_check import TargetCheck
@@ -31,9 +33,17 @@ from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_runs import check, data, needs_firmware
+from support.tflite_models import conv_model
+from support.tflite_writer import write
+
+if TYPE_CHECKING:
+    from firmware_check.reference import LayerReference
+    from onnxlint_cmsis.graph.model import Graph
 
 M4 = parse_target("cortex-m4", "4.0.0")
 PADDED = KernelCall(
@@ -105,10 +115,26 @@ def test_what_is_wrong_with_one_compiler_and_right_with_another_is_the_compilers
     assert [one.layers[0].disagreements for one in both] == [(wrong,), (wrong,)]
 
 
+def opened(path: str, graph: Graph) -> OpenedModel:
+    return OpenedModel(path, False, graph, Program((), (), ()), cast("LayerReference", None))
+
+
+def test_a_flagged_layer_of_a_tflite_model_that_did_not_run_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.tflite")
+    grouped = conv_model()
+    _, weights, output = grouped["subgraphs"][0]["tensors"]
+    weights["shape"], output["shape"] = [4, 2, 2, 2], [1, 4, 2, 4]
+    Path(path).write_bytes(write(grouped))
+    model = opened(path, to_graph(read_tflite(path)))
+    assert flagged_layers(model, M4, {"CONV_2D#0"}) == (("CONV_2D#0", "conv-grouped-as-dense"),)
+    assert flagged_layers(model, M4, {"another"}) == ()
+
+
 def test_a_flagged_layer_that_did_not_run_is_told(tmp_path: Path) -> None:
-    graph = load(models.right_padding(tmp_path))
-    label = graph.nodes[0].label
-    unseen_layers = flagged_layers(graph, M4, {label})
+    path = models.right_padding(tmp_path)
+    model = opened(str(path), load(path))
+    label = model.graph.nodes[0].label
+    unseen_layers = flagged_layers(model, M4, {label})
     assert unseen_layers == ((label, "dw-3x3-padding-after"),)
     found = replace(checked("gcc 12.2.1"), unseen=unseen_layers)
     assert (found.agrees, found.right, found.verdict) == (True, False, "agrees, but a flagged layer did not run")

@@ -142,6 +142,15 @@ def test_a_call_that_faults_is_taken_out_and_the_others_run(tmp_path: Path) -> N
     assert [runs[width].trouble for width in ("2", "4")] == [(0, (), ())] * 2
 
 
+NO_PARAMETER = "the function has no parameter for an initial state"
+REASONS = {
+    "lstm-initial-state-dropped": NO_PARAMETER,
+    "lstm-s16-initial-state-dropped": NO_PARAMETER,
+    "dw-s4-opt-16-bit-channels-mve": "its call does not fit the board",
+}
+"""Hazards that no board shows, with the reason that the record has."""
+
+
 def test_every_hazard_is_seen_in_every_release_or_has_a_reason() -> None:
     """Recorded results: nothing is left unconfirmed, and no branch went another way than predicted."""
     assert {(run.release, run.cpu) for run in recorded()} >= {
@@ -153,7 +162,7 @@ def test_every_hazard_is_seen_in_every_release_or_has_a_reason() -> None:
         rows = {row.hazard: row for row in run.hazards}
         assert set(rows) == {row.id for row in hazards_on(parse_target(run.cpu, run.release))}, run.release
         left = {name: row for name, row in rows.items() if row.outcome != CONFIRMED}
-        assert all(name.startswith("lstm") and "no parameter" in row.seen for name, row in left.items()), left
+        assert {name: row.seen.partition(":")[0] for name, row in left.items()}.items() <= REASONS.items()
         assert not [branch for branch in run.branches if branch.unlike]
 
 

@@ -17,6 +17,7 @@ from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.results.grouped_findings import grouped
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
+from support.models import text as model_text
 from support.random_models import GEOMETRY, random_models
 
 NONE = LayerShare(0, 0, ())
@@ -79,7 +80,7 @@ def test_json_and_sarif_have_the_same_summary():
 def test_the_summary_adds_up_what_layers_shows(made):
     data, chosen = made[0].SerializeToString(), make_settings()
     found = summarize(ModelAnalysis("m.onnx", chosen.analysis, data))
-    rows, totals, _ = layers_report("m.onnx", chosen, data)
+    rows, totals, *_ = layers_report("m.onnx", chosen, data)
     assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
     for target in found.targets:
         mine = [row for row in rows if row["target"] == target.target]
@@ -99,3 +100,20 @@ def test_equal_causes_are_one_finding_with_one_fingerprint():
     assert fingerprints([found]) == fingerprints([fewer]) != fingerprints(alike[:1])
     assert len(grouped([*alike, wrong_result()])) == 2
     assert [each.others for each in grouped([routing_miss(), routing_miss()])] == [(), ()]
+
+
+def test_what_a_runtime_refuses_counts_as_refused_and_not_as_plain_code():
+    data = model_text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (int8[1, 4, 5, 5] x, int8[1, 4, 5, 5] z) => (int8[1, 8, 5, 5] y)
+        <float s = {1}, float t = {2}, int8 o = {0}> {
+            a = DequantizeLinear(x, s, o)
+            b = DequantizeLinear(z, t, o)
+            c = Concat<axis = 1>(a, b)
+            y = QuantizeLinear(c, t, o)
+        }
+    """).SerializeToString()
+    for runtime, expected in (("direct", (1, 0)), ("tflm", (0, 1))):
+        given_settings = make_settings(targets=["cortex-m4"], runtime=runtime).analysis
+        (target,) = summarize(ModelAnalysis("-", given_settings, data)).targets
+        assert (target.plain.layers, target.refused.layers) == expected

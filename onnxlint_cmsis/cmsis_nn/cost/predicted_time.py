@@ -92,7 +92,7 @@ def clock_text(clock: int) -> str:
 
 
 def _places(value: float) -> int:
-    """Decimals that leave DIGITS significant digits; a whole number keeps all of its own."""
+    """Decimals that leave DIGITS significant digits; a whole number keeps all it has."""
     return max(0, DIGITS - 1 - floor(log10(value)))
 
 

@@ -21,6 +21,7 @@ def all_hazards() -> tuple[Hazard, ...]:
     from onnxlint_cmsis.cmsis_nn.hazards import one_by_n_hazards as one_by_n
     from onnxlint_cmsis.cmsis_nn.hazards import one_by_one_hazards as one_by_one
     from onnxlint_cmsis.cmsis_nn.hazards import others_hazards as others
+    from onnxlint_cmsis.cmsis_nn.hazards import sixteen_bit_hazards as sixteen_bit
     from onnxlint_cmsis.cmsis_nn.hazards import transpose_conv_hazards as transpose_conv
 
     return (
@@ -28,6 +29,7 @@ def all_hazards() -> tuple[Hazard, ...]:
         *one_by_one.HAZARDS,
         *convolution.HAZARDS,
         *depthwise.HAZARDS,
+        *sixteen_bit.HAZARDS,
         *transpose_conv.HAZARDS,
         *others.HAZARDS,
         *legacy.HAZARDS,

@@ -16,6 +16,32 @@ _ODD_PIXEL = (
     "it would take one more output pixel that a Slice cuts off again, which is not done for layers of more than 65,535"
     " columns"
 )
+_CUT_UP = (
+    "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which is not"
+    " done"
+)
+_BEYOND_16_BIT = (
+    "conv-16-bit-sizes",
+    "conv-1xn-16-bit-sizes",
+    "conv-1xn-s4-16-bit-sizes",
+    "conv-s4-16-bit-sizes",
+    "conv-even-s4-16-bit-sizes",
+    "dw-16-bit-windows",
+    "dw-s16-16-bit-windows",
+    "dw-s4-16-bit-windows",
+    "dw-opt-16-bit-windows",
+    "dw-fast-s16-16-bit-windows",
+    "dw-s4-opt-16-bit-windows",
+    "dw-s4-opt-16-bit-windows-mve",
+)
+_CUT_CHANNELS = "the layer would have to be cut into groups of channels, with a Concat behind them, which is not done"
+_MANY_CHANNELS = (
+    "conv-s4-16-bit-outputs",
+    "dw-opt-16-bit-channels",
+    "dw-fast-s16-16-bit-channels",
+    "dw-s4-opt-16-bit-channels",
+    "dw-s4-opt-16-bit-channels-mve",
+)
 _NO_VALUES = "the average of a window without values is not defined"
 _STATE = "the function takes no initial state, and plain code would have to compute the layer"
 _LEGACY_SIZES = (
@@ -33,16 +59,18 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
     {
         "conv-groups-undefined": _INVALID,
         "conv-groups-not-even": _INVALID,
-        "conv-16-bit-sizes": (
-            "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which"
-            " is not done"
-        ),
+        **dict.fromkeys(_BEYOND_16_BIT, _CUT_UP),
+        **dict.fromkeys(_MANY_CHANNELS, _CUT_CHANNELS),
         "conv-16-bit-columns-plain": _COLUMNS,
         "conv-16-bit-columns-dsp": _COLUMNS,
+        "conv-16-bit-columns-mve": _COLUMNS,
         "conv-16-bit-odd-column-plain-5": _ODD_PIXEL,
         "conv-16-bit-odd-column-dsp-5": _ODD_PIXEL,
         "conv-16-bit-odd-column-plain": _ODD_PIXEL,
         "conv-16-bit-odd-column-dsp": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-plain": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-dsp": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-mve": _ODD_PIXEL,
         "dw-3x3-channels-mismatch": _NEVER_CALLED,
         "dw-3x3-channels-differ": _NEVER_CALLED,
         "dw-opt-channels-differ": _NEVER_CALLED,
