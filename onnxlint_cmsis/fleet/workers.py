@@ -60,6 +60,8 @@ class Worker:
 
     def give(self, work: Callable[[Any], object], subject: object) -> None:
         """Have something done that can be pickled; `take` has what it returns."""
+        if self._process is not None and self.answers.poll():  # it ended when it had nothing to do
+            self._ended()
         if self._process is None:
             self._start()
         with contextlib.suppress(BrokenPipeError):  # a process that ended meanwhile: `take` tells
