@@ -10,6 +10,8 @@ from onnxlint_cmsis.reporters.plain import paint, printable
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
 
+_TIED = "\N{NO-BREAK SPACE}%"
+"""A percent sign that stays with its number."""
 INDENT = 4
 """Columns that the lines after the first are moved in by."""
 NARROWEST = 40
@@ -21,14 +23,14 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
     if width <= 0 or len(text) <= width:
         return text
     lines = textwrap.wrap(
-        text,
+        text.replace(" %", _TIED),
         max(width, NARROWEST),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,
         drop_whitespace=True,
     )
-    return "\n".join(lines)
+    return "\n".join(lines).replace(_TIED, " %")
 
 
 def labelled(label: str, text: str, run: Run) -> str:
