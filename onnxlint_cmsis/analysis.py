@@ -46,7 +46,7 @@ class AnalysisSettings(NamedTuple):
     largest_read: int | None = None
     """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
     rooms: tuple[MemoryRoom, ...] = ()
-    """RAM and flash of each target, in the order of `targets`; none where no memory is given."""
+    """RAM, flash and stack of each target, in the order of `targets`; none where no memory is given."""
     cmsis_nn_build: str = "SPEED"
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
     clocks: tuple[int | None, ...] = ()

@@ -70,6 +70,8 @@ class MemoryRoom(NamedTuple):
     """Bytes of flash; None likewise."""
     board: str = ""
     """Board whose figures they are; empty for figures of the user's."""
+    stack: int | None = None
+    """Bytes of stack that a scratch buffer may take; None where nothing is claimed about it."""
 
 
 class Source(NamedTuple):

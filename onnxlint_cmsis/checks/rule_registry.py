@@ -72,6 +72,7 @@ MODULES = (
     "long_sums_s16",
     "does_not_fit_ram",
     "does_not_fit_flash",
+    "scratch_exceeds_stack",
 )
 """Modules of `rules`; each has `RULE` and `run`."""
 

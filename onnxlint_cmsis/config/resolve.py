@@ -117,13 +117,13 @@ def _place(origin: str, key: Key) -> str:
 
 
 def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    """ConfigError for RAM, flash, a clock or a board of a CPU that is no target, and for a board with another CPU.
+    """ConfigError for memory, a clock or a board of a CPU that is no target, and for a board with another CPU.
 
     A file may hold figures for more CPUs than the command line asks about.
     """
     cpus = [target.cpu for target in value["targets"]]
     bare = [cpu.partition("+no")[0] for cpu in cpus]
-    for name in ("ram", "flash", "board", "clock"):
+    for name in ("ram", "flash", "stack", "board", "clock"):
         if origins[name] not in (COMMAND_LINE, origins["targets"]):
             continue
         place = _place(origins[name], _BY_NAME[name])

@@ -101,6 +101,14 @@ class Settings:
         option="--flash",
         metavar="[CPU=]SIZE",
     )
+    stack: dict[str, int] = setting(
+        "memory",
+        "",
+        "Stack that a scratch buffer may take where the application calls CMSIS-NN itself and keeps these buffers "
+        "there; written like `ram`. Without it nothing is said about the stack.",
+        option="--stack",
+        metavar="[CPU=]SIZE",
+    )
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
@@ -342,13 +350,14 @@ class Settings:
         )
 
     def room(self, target: Target) -> MemoryRoom:
-        """RAM and flash of a target: its own figures, or those of its board."""
+        """RAM, flash and stack of a target: its own figures, or those of its board."""
         board = self.board.get(target.cpu, self.board.get(EVERY_TARGET))
-        ram, flash = (sizes.get(target.cpu, sizes.get(EVERY_TARGET)) for sizes in (self.ram, self.flash))
+        given = (self.ram, self.flash, self.stack)
+        ram, flash, stack = (sizes.get(target.cpu, sizes.get(EVERY_TARGET)) for sizes in given)
         if board is None or not target.cpu.startswith(board.cpu):
-            return MemoryRoom(ram, flash)
+            return MemoryRoom(ram, flash, stack=stack)
         taken = board.name if ram is None or flash is None else ""
-        return MemoryRoom(board.ram if ram is None else ram, board.flash if flash is None else flash, taken)
+        return MemoryRoom(board.ram if ram is None else ram, board.flash if flash is None else flash, taken, stack)
 
 
 def _keys() -> tuple[Key, ...]:

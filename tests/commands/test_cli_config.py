@@ -64,6 +64,9 @@ ram = "192K"
 clock = "120MHz"
 memory = "tcm"
 board = {cortex-m4 = "nucleo-l4r5zi"}
+[stack]
+"*" = "4K"
+
 [flash]
 "*" = 1048576
 cortex-m4 = "512kB"
@@ -146,6 +149,7 @@ def test_every_key_is_read(tmp_path):
     assert (found.unsafe_fixes, found.weights) == (True, False)
     assert (found.size_checks_limit, found.size_checks_layers) == (None, 40)
     assert (found.cmsis_nn_build, found.ram) == ("SIZE", {"*": 196608})
+    assert found.stack == {"*": 4096}
     assert found.flash == {"*": 1048576, "cortex-m4": 512000}
     assert [board.name for board in found.board.values()] == ["nucleo-l4r5zi"]
     assert found.ignore + found.extend_ignore == ("CNN102", "CNN111")
@@ -245,7 +249,7 @@ def test_a_setting_is_added_by_one_row(tmp_path):
 def test_a_board_stands_for_cpu_ram_and_flash():
     found = make_settings(board="NUCLEO_L4R5ZI", ram="96K")
     (target,) = found.targets
-    assert (target.cpu, *found.room(target)) == ("cortex-m4", 98304, 2097152, "nucleo-l4r5zi")
+    assert (target.cpu, *found.room(target)) == ("cortex-m4", 98304, 2097152, "nucleo-l4r5zi", None)
 
 
 def test_figures_of_a_file_that_no_target_has_are_left_alone(tmp_path):

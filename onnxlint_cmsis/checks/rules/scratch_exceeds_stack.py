@@ -1,0 +1,49 @@
+"""A layer's scratch buffer is larger than the stack that is left for it.
+
+This rule speaks where a stack is named, `--stack 2K` or `stack` in the configuration, and where the application calls
+CMSIS-NN itself: runtimes put scratch buffers into their arena. A function takes its buffer by `ctx.buf` and does not
+ask where it lies; on the stack it comes on top of what the application's own functions take.
+
+**What to do.** Put the buffer into static memory: one that is as large as the largest layer needs serves all of them
+(`onnxlint-cmsis layers` has the bytes of each). Fewer input channels or a smaller kernel need less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.findings import Statement
+from onnxlint_cmsis.types import Level
+
+_MODEL = """
+g (float[1, 64, 8, 8] x) => (float[N, C, H, W] y) <float[64, 64, 3, 3] w = {1}> {
+    y = Conv<pads = [1, 1, 1, 1]>(x, w)
+}
+"""
+
+RULE = Rule(
+    code="CNN603",
+    name="scratch-exceeds-stack",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A layer's scratch buffer is larger than the stack that is left for it.",
+    docs=__doc__,
+    bad=Example(_MODEL, options="--target cortex-m4 --stack 1K"),
+    good=Example(_MODEL, options="--target cortex-m4 --stack 8K"),
+)
+
+
+def run(subject: Subject) -> Iterator[Statement]:
+    """Yield one statement for a layer whose buffer does not fit; none where a runtime has the buffer."""
+    settings, taken = subject.model.settings, subject.route
+    needed = max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+    rooms = dict(zip(settings.targets, settings.rooms, strict=False))
+    stack = rooms[subject.target].stack if subject.target in rooms else None
+    if settings.runtime.judges or stack is None or needed <= stack:
+        return
+    text = f"{taken.effective} takes {needed:,} bytes of scratch; the stack has {stack:,} for it."
+    said = replace(subject.say(text), properties={"needed": needed, "room": stack}, cause="scratch")
+    yield replace(said, remedy="Put the buffer into static memory.")
