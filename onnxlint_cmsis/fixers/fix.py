@@ -8,7 +8,7 @@ from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.attempt import Attempt
 from onnxlint_cmsis.fixers.rescaling import rescaled
-from onnxlint_cmsis.fixers.retyping import retyped
+from onnxlint_cmsis.fixers.retyping import Retyped, retyped
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -54,14 +54,16 @@ def _fixed(start: Snapshot) -> Fixed:
     """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
     typed = retyped(start)
     scaled = rescaled(typed.state)
-    made, reasons = best(scaled.state)
-    made = made._replace(unrewritten={**typed.left, **scaled.left, **made.unrewritten})
+    signed = retyped(scaled.state) if scaled.layers else Retyped(scaled.state, (), {}, None)
+    made, reasons = best(signed.state)
+    made = made._replace(unrewritten={**typed.left, **scaled.left, **signed.left, **made.unrewritten})
     wished = wishes(made.first)
     left = left_out(made, {**reasons, **made.unpadded}, wished)
-    before = (*typed.layers, *scaled.layers)
+    before = (*typed.layers, *scaled.layers, *signed.layers)
     if before:
         made = made if not made.trouble else made._replace(base=made.start, end=made.start, added={}, rewrites=())
-        proof = _joined(typed.proof, made.proof if made.end is not made.start else None)
+        exact = _joined(typed.proof, signed.proof)
+        proof = _joined(exact, made.proof if made.end is not made.start else None)
         made = made._replace(start=start, rewrites=(*before, *made.rewrites), proof=proof)
         return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
     if made.trouble:

@@ -28,7 +28,7 @@ def domains_of(
     """
     policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
     named = _named(view, prices, movable) if policy.named else {}
-    least = dict.fromkeys(_grouped(view), 2)
+    least = dict.fromkeys(grouped_classes(view), 2)
     found = {}
     for leaf, group in movable.items():
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
@@ -50,7 +50,7 @@ def hazardous_classes(view: PlanningInput, prices: Prices) -> frozenset[int]:
     )
 
 
-def _grouped(view: PlanningInput) -> Iterator[int]:
+def grouped_classes(view: PlanningInput) -> Iterator[int]:
     """Leaves of the input channels of layers with groups: with one channel they would be layers of another kind."""
     for site in view.sites:
         if max(site.layer.node.int("group", 1), site.layer.groups) > 1:

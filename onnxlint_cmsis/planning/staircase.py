@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
 from onnxlint_cmsis.memory.activations import activations
 from onnxlint_cmsis.memory.arena_plan import plan_arena
 from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.planning.candidates import grouped_classes
 from onnxlint_cmsis.planning.factors import factors_of
 from onnxlint_cmsis.planning.measures import MeasureIndex
 from onnxlint_cmsis.types import Freedom
@@ -103,7 +104,7 @@ def staircases(view: PlanningInput, prices: Prices, reach: float = 2.0) -> Itera
     All other classes stay as they are. Layers in groups keep two channels at least: with one they would be of another
     kind.
     """
-    least = {leaf for site in view.sites if site.layer.groups > 1 for leaf in leaves(site.inputs)}
+    least = frozenset(grouped_classes(view))
     for group in view.dimensions.classes:
         if group.freedom is Freedom.LOCKED:
             continue

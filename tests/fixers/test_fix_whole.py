@@ -22,7 +22,7 @@ from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed
 
-EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "2000"))
+EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "1200"))
 PARTS = 4
 """Tests that the examples are shared out to, so that processes can share the work."""
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7+nodsp"]

@@ -110,3 +110,18 @@ def test_the_command_in_all_forms(
     assert [len(each["widths"]) for each in classes] == [97] * 5
     assert main(["widths", "--isolated", "--reach", "0.5", "x.onnx"]) == 2
     assert "is not a number above 1" in capsys.readouterr().err
+
+
+def test_layers_in_groups_keep_two_channels() -> None:
+    """With one channel a depthwise layer would be a convolution."""
+    depthwise = text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y)
+        <float[3, 3, 1, 1] u = {1}, float[3, 1, 3, 3] v = {1}, float[3, 3, 1, 1] w = {1}> {
+            a = Conv(x, u)
+            b = Conv<group = 3, pads = [1, 1, 1, 1]>(a, v)
+            y = Conv(b, w)
+        }
+    """).SerializeToString()
+    (found,) = analysed(depthwise)[1]
+    assert [step.size for step in found.steps] == [2, 3, 4, 5, 6]

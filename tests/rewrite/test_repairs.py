@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 import pytest
+from onnx import parser
 
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.rule_registry import RULES
@@ -18,6 +19,7 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.rewrite.repairs import useless_pairs
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 from onnxlint_cmsis.types import Isa, Target
@@ -347,3 +349,36 @@ def test_weights_that_nothing_reads_go_and_those_that_a_branch_reads_stay():
     names = {one.name for one in onnx.ModelProto.FromString(data).graph.initializer}
     assert "kept" in names
     assert "w" not in names
+
+
+POOLED = """
+    <ir_version: 8, opset_import: ["" : 21, "com.microsoft" : 1]>
+    g (uint8[1, 2, 5, 5] x) => (float[1, 2, 1, 1] y)
+    <float s = {0.0487}, uint8 z = {0}, float t = {0.0411}, float[2, 2, 1, 1] w = {-0.5, 0, 1.25, 0}> {
+        p = com.microsoft.QLinearGlobalAveragePool(x, s, z, t, z)
+        r = DequantizeLinear(p, t, z)
+        y = Conv(r, w)
+    }
+"""
+"""A pool of two scales in uint8, whose new scale brings a pair of nodes that can become int8."""
+
+
+def test_what_new_scales_bring_is_repaired_in_the_same_run():
+    model = parser.parse_model(POOLED)
+    request = FixRequest(AnalysisSettings(targets("7.0.0")), FixOptions(unsafe=True))
+    once = fix_model("m.onnx", model.SerializeToString(), request)
+    assert {one.repair for one in once.result.rewrites} >= {"equal-scales"}
+    assert not fix_model("m.onnx", once.model, request).result.changed
+
+
+def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (int8[1, 4] x) => (float[1, 4] y) <float s = {0.5}, int8 z = {0}> {
+            a = DequantizeLinear(x, s, z)
+            b = QuantizeLinear(a, s, z)
+            y = DequantizeLinear(x, s, z)
+        }
+    """)
+    graph = ModelAnalysis("m.onnx", AnalysisSettings(targets("7.0.0")), model.SerializeToString()).graph
+    assert list(useless_pairs.nodes(graph)) == []

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def nodes(graph: Graph) -> Iterator[Node]:
-    """The QuantizeLinear of each pair."""
-    return (node for _, node in useless_pairs(graph))
+    """The QuantizeLinear of each pair whose result is read or leaves the model."""
+    found = (node for _, node in useless_pairs(graph))
+    return (node for node in found if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
 
 
 def refusal(graph: Graph, record: LoweredLayer) -> str:
