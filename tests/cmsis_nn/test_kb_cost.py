@@ -170,6 +170,12 @@ def test_a_fit_is_never_negative() -> None:
         (DEPTHWISE._replace(dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
         (DENSE._replace(per_channel=True), "7.0.0", "dsp", "gcc"),
         (CONV._replace(entry="transpose_conv_s8"), "7.0.0", "dsp", "gcc"),
+        (CONV._replace(input_dims=Dims(1, 8, 8, 1), filter_dims=Dims(8, 1, 3, 1)), "7.0.0", "dsp", "gcc"),
+        # reversed weights: what runs before the convolution was not measured
+        (
+            KernelCall("transpose_conv_s8", Dims(1, 8, 8, 18), Dims(12, 2, 2, 18), Dims(1, 16, 16, 12), Pair(2, 2)),
+            "main", "dsp", "gcc",
+        ),
         (KernelCall("avgpool_s8", *[Dims(2, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
         # the first window lies in the padding
         (

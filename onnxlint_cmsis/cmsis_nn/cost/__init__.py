@@ -99,6 +99,8 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     kernel = kernel_of(taken.effective, target.isa, target.release)
     if sizes is None or kernel is None or taken.status != 0:
         return None
+    if call.entry == "transpose_conv_s8":  # what it does before the convolution was not measured
+        return None
     counts: Counts = {f"via.{function}": 1 for function in taken.chain[:-1]}
     if call.entry == "depthwise_s8" and taken.kernel.startswith("arm_convolve"):
         sizes = sizes._replace(filter_c=sizes.in_c)

@@ -30,6 +30,12 @@ def _dense(sizes: LoopSizes) -> bool:
     return sizes.filter_c == sizes.in_c
 
 
+def _columns(sizes: LoopSizes) -> bool:
+    """Products of 2 or 3 columns end in other code than the loops that were measured."""
+    columns = sizes.filter_h * sizes.filter_w * sizes.in_c
+    return _dense(sizes) & (columns != 2) & (columns != 3)
+
+
 def _undilated(sizes: LoopSizes) -> bool:
     """arm_depthwise_conv_s8 finds the taps of a dilated window with divisions."""
     return sizes.dilation_h == sizes.dilation_w == 1
@@ -75,9 +81,10 @@ class Kernel(NamedTuple):
 KERNELS = (
     Kernel("arm_convolve_1x1_s8_fast", convolution.convolve_1x1_s8_fast, covers=_dense),
     Kernel("arm_convolve_1x1_s8", convolution.convolve_1x1_s8, covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_columns),
     Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.1.0", covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8, since="4.1.0", covers=_dense),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="4.1.0", covers=_columns),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, MVE_ONLY, since="4.1.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.1.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="6.0.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.strips, MVE_ONLY, since="6.0.0", covers=_dense),
