@@ -288,7 +288,8 @@ def test_any_convolution_has_a_cost_that_grows_with_its_outputs(channels, output
     call = KernelCall("convolve_s8", image, Dims(outputs, filter_h, filter_w, channels), out)
     target = parse_isa(isa.value, release)
     taken = route(call, target)
-    if taken.status:
+    few = channels * filter_h * filter_w in (2, 3) and isa is not Isa.MVE and taken.effective == "arm_convolve_s8"
+    if taken.status or few:
         assert cost(call, target) is None
         return
     counts = counts_of(call, target, taken)

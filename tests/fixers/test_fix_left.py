@@ -263,7 +263,9 @@ AIMS = {
 
 
 @pytest.mark.parametrize("aim", AIMS)
-def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(aim):
+def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkeypatch, aim):
+    """Of channel counts; a repair by rewriting may get by with less."""
+    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ())
     made, words = AIMS[aim]
     policy = "faster" if aim == "repair" else aim
     result = fixed(made(), fix_policy=policy, fix_budget_bytes=0).result

@@ -31,7 +31,7 @@ def _dense(sizes: LoopSizes) -> bool:
 
 
 def _columns(sizes: LoopSizes) -> bool:
-    """Products of 2 or 3 columns end in other code than the loops that were measured."""
+    """Of 2 or 3 columns the loops say 3 to 31 % too little: 40 calls each on Cortex-M3 and M4, 7.0.0."""
     columns = sizes.filter_h * sizes.filter_w * sizes.in_c
     return _dense(sizes) & (columns != 2) & (columns != 3)
 
