@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import change_text, kernel_text, library_lines, word
+from onnxlint_cmsis.comparison.comparison_text import change_text, kernel_text, layer_name, library_lines, word
 from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.plain import printable
 
@@ -55,7 +55,7 @@ def _layers(found: ModelDifference) -> Iterator[str]:
         kernels = new if old == new else f"{old} → {new}"
         costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
         cost = " → ".join("unknown" if number is None else f"{number:,}" for number in costs)
-        name = _code(found.names.get(each.layer, each.layer))
+        name = _code(layer_name(each, found.names))
         yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import in_short
@@ -62,6 +62,19 @@ def kernel_text(row: Row | None) -> str:
     return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
 
 
+def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
+    """What findings call the layer; both names where the versions have two: `CONV_2D#3 (CONV_2D#2 before)`."""
+    before, after = (_called(row, names) for row in (each.before, each.after))
+    return f"{after} ({before} before)" if before and after and before != after else after or before
+
+
+def _called(row: Row | None, names: Mapping[str, str]) -> str:
+    """An operator of a `.tflite` file by its kind and number, a node of an ONNX model by its short name."""
+    if row is None:
+        return ""
+    return str(row["label"]) if "index" in row else names.get(str(row["node"]), str(row["node"]))
+
+
 def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     for figure in found.figures:
         if figure.before == figure.after == 0:
@@ -88,7 +101,7 @@ def _finding(sign: str, finding: Finding) -> str:
 def _layers(found: ModelDifference) -> Iterator[str]:
     if found.layers:
         yield f"{counted(len(found.layers), 'layer')} changed"
-    yield from (_layer(each, found.names.get(each.layer, each.layer)) for each in found.layers)
+    yield from (_layer(each, layer_name(each, found.names)) for each in found.layers)
 
 
 def _layer(each: LayerDifference, name: str) -> str:

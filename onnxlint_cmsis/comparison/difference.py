@@ -54,7 +54,7 @@ class LayerDifference(NamedTuple):
     """A layer that is new, gone, or has another kernel or cost on a target."""
 
     layer: str
-    """Node."""
+    """What pairs its rows: the node, or the tensor that an operator of a `.tflite` file writes."""
     target: str
     """Label of the target."""
     before: Row | None
