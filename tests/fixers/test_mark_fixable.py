@@ -11,7 +11,6 @@ from support import paths
 from support.models import text
 from support.third_party_models import needs_models
 
-
 ROW = """<ir_version: 8, opset_import: ["" : 17]> agraph (float[1,8,1,128] x) => (float[1,16,1,64] y)
 <float[16,8,1,5] w = {0}, int64[8] p = {0,0,0,1,0,0,0,2}> { z = Pad(x, p) y = Conv <strides=[1,2]> (z, w) }"""
 
