@@ -10,7 +10,7 @@ from onnxlint_cmsis.reporters.plain import counted, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference, TimePair
     from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.layer_rows import Row
 
@@ -57,6 +57,13 @@ def change_text(figure: Figure) -> str:
     return f"{figure.before:,} -> {figure.after:,}{part}"
 
 
+def time_text(pair: TimePair) -> str:
+    """`predicted 10 to 12 ms -> predicted 9 to 11 ms at 120 MHz (...)`; once where both are the same."""
+    shown = dict.fromkeys("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    told = next((each for each in (pair.after, pair.before) if each is not None and each.milliseconds), None)
+    return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
+
+
 def kernel_text(row: Row | None) -> str:
     """Kernel that runs a layer, or the verdict where none does."""
     return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
@@ -82,6 +89,8 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
         mark = ": more than --fail-on-increase allows" if figure in over else ""
         yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{mark}"
+    for pair in found.times:
+        yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
 
 
 def _findings(found: ModelDifference) -> Iterator[str]:

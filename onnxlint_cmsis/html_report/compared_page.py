@@ -11,7 +11,7 @@ from onnxlint_cmsis.html_report.finding_blocks import finding_blocks
 from onnxlint_cmsis.html_report.page_records import MOST, Fact
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference, TimePair
     from onnxlint_cmsis.html_report.page_records import TargetSection
     from onnxlint_cmsis.html_report.report_input import ReportInput
     from onnxlint_cmsis.layer_rows import Row
@@ -25,7 +25,7 @@ def compared_page(
     return ComparedPage(
         found.before,
         found.after,
-        tuple(_figure(each) for each in found.figures if not each.before == each.after == 0),
+        (*(_figure(each) for each in found.figures if not each.before == each.after == 0), *map(_time, found.times)),
         finding_blocks(found.came, found.names),
         finding_blocks(found.went, found.names),
         found.stayed,
@@ -64,6 +64,11 @@ def _figure(figure: Figure) -> FigurePair:
     part = f" ({100 * change / figure.before:+.1f} %)" if figure.before else ""
     trend = "less" if change < 0 else "more" if change > 0 else "same"
     return FigurePair(f"{WORDS[figure.metric]}{where}", before, after, f"{change:+,}{part}" if change else "", trend)
+
+
+def _time(pair: TimePair) -> FigurePair:
+    before, after = ("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    return FigurePair(f"time on {pair.target.partition(', ')[0]}", before, after, "", "same")
 
 
 def _layer(each: LayerDifference, found: ModelDifference) -> ChangedLayer:
