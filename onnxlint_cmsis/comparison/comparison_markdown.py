@@ -10,10 +10,12 @@ from onnxlint_cmsis.comparison.comparison_text import (
     cost_text,
     finding_text,
     kernel_text,
+    layer_name,
     library_lines,
+    time_text,
     word,
 )
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import counted, printable
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
@@ -39,6 +41,8 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
             mark = "over the limit" if figure in over else ""
             cpu = figure.target.partition(", ")[0]
             yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)} | {mark} |"
+    for pair in found.times:
+        yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
     yield ""
 
 
@@ -54,13 +58,13 @@ def _findings(title: str, findings: tuple[Finding, ...], found: ModelDifference)
 def _layers(found: ModelDifference) -> Iterator[str]:
     if not found.layers:
         return
-    yield f"<details><summary>{len(found.layers)} layers changed</summary>\n"
+    yield f"<details><summary>{counted(len(found.layers), 'layer')} changed</summary>\n"
     yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
     for each in found.layers[:MOST_LAYERS]:
         old, new = (kernel_text(row) for row in (each.before, each.after))
         kernels = new if old == new else f"{old} → {new}"
         cost = cost_text(each, "→")
-        name = _code(found.names.get(each.layer, each.layer))
+        name = _code(layer_name(each, found.names))
         yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
