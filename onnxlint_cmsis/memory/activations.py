@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.lower.layer import product
 from onnxlint_cmsis.lower.without_function import INTEGERS
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, shortened_name
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -60,7 +60,7 @@ class _Walk:
             self._buffers.update(dict.fromkeys(made, read[0]))
         else:
             outputs = tuple(self._new(name, record) for name in made)
-            label, could = f"{node.op_type} '{shortened_name(node.label)}'", _elementwise(record)
+            label, could = f"{node.op_type} '{node.label}'", _elementwise(record)
             self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
 
     def uses(self) -> ArenaUses:
