@@ -26,6 +26,8 @@ from firmware_check.verdict import Differences, Disagreement, LayerVerdict, comp
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from firmware_check.opening import OpenedModel
     from firmware_check.program import Program, Step, Value
 
@@ -146,8 +148,14 @@ class _Runner:
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
-            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
+            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime, names=self._names(),
         )  # fmt: skip
+
+    def _names(self) -> Mapping[str, str]:
+        """Short forms of the names of nodes, as the linter shows them."""
+        from onnxlint_cmsis.coverage.naming import layer_names
+
+        return layer_names(self.model.graph, self.model.graph.nodes).names
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
