@@ -39,7 +39,7 @@ def check_result(layer: Layer, numbers: Numbers, ending: Epilogue) -> Decision |
     if stem in SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
         return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
     if stem == "softmax" and kind == "s8" and numbers[0] is not None and numbers[0].scale <= SMALLEST_SOFTMAX_INPUT:
-        return refused(Cause.SCALE, "the scale of its input is at most 2^-26; arm_softmax_s8's multiplier is above 1")
+        return refused(Cause.SCALE, "the scale of its input is at most 2^-26; arm_softmax_s8 needs one above it")
     if stem == "softmax":
         scale, zero_point, words = SOFTMAX_OUTPUT[kind]
         if abs(result.scale - scale) >= SOFTMAX_TOLERANCE[kind] * scale or result.signed_zero_points != (zero_point,):
