@@ -32,8 +32,8 @@ def refuse_too_large(path: str, boards: Sequence[Board], per_layer: bool) -> Non
     largest = max(boards, key=lambda board: board.flash.size)
     if needed > largest.flash.size:
         raise FirmwareError(
-            f"{path}: the model does not fit the board: its weights take {needed} bytes; {largest.cpu}'s board has"
-            f" {largest.flash.size} of flash; --per-layer needs less"
+            f"{path}: the model does not fit the board: its weights take {needed:,} bytes; {largest.cpu}'s board has"
+            f" {largest.flash.size:,} of flash; --per-layer needs less"
         )
 
 

@@ -46,7 +46,7 @@ def comparison_report(comparison: Comparison) -> str:
         [_row(p) for p in comparison.pairs],
     )
     where = "on the device" if comparison.on_device else f"in {comparison.before.runtime}"
-    lines.append(f"* instructions (not cycles): {before.instructions} before, {after.instructions} after")
+    lines.append(f"* instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
     lines += [f"* {each.code} {_cell(each.text)}" for each in comparison.disagreements]
@@ -54,8 +54,8 @@ def comparison_report(comparison: Comparison) -> str:
 
 
 def _row(pair: LayerPair) -> list[str]:
-    sides = [(kernel(side), str(side.instructions)) if side else ("-", "-") for side in (pair.before, pair.after)]
-    return [pair.label, sides[0][0], sides[1][0], sides[0][1], sides[1][1], str(pair.gain)]
+    sides = [(kernel(side), f"{side.instructions:,}") if side else ("-", "-") for side in (pair.before, pair.after)]
+    return [pair.label, sides[0][0], sides[1][0], sides[0][1], sides[1][1], f"{pair.gain:,}"]
 
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:

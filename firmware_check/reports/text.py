@@ -82,8 +82,8 @@ def _cells(label: str, layer: LayerVerdict) -> list[str]:
         layer.op_type,
         kernel(layer),
         str(layer.status),
-        str(sum(layer.scratch)),
-        str(layer.instructions),
+        f"{sum(layer.scratch):,}",
+        f"{layer.instructions:,}",
         off(layer),
         differing(layer.differences),
         layer_verdict(layer),
@@ -111,7 +111,7 @@ def differing(differences: Differences | None) -> str:
     if differences is None:
         return "-"
     by = f" by {differences.largest}" if differences.largest else ""
-    return f"{differences.count}/{differences.total}{by}"
+    return f"{differences.count:,}/{differences.total:,}{by}"
 
 
 def _remark(check: TargetCheck) -> str:
@@ -123,28 +123,28 @@ def _remark(check: TargetCheck) -> str:
 def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
-    lines = [f"{check.instructions} instructions (not cycles) in {len(check.layers)} layers"]
+    lines = [f"{check.instructions:,} instructions (not cycles) in {len(check.layers)} layers"]
     if predicted["layers"]:
-        lines[0] += f"; where there is a prediction ({predicted['layers']} layers): {predicted['measured']}, "
-        lines[0] += f"{predicted['instructions']} predicted"
+        lines[0] += f"; where there is a prediction ({predicted['layers']} layers): "
+        lines[0] += f"{predicted['measured']:,} measured, {predicted['instructions']:,} predicted"
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
     lines.append("; ".join(f"{name} {side_by_side(each)}" for name, each in kinds))
     if check.sizes:
         ram = check.sizes.ram + memory.scratch.found
         in_ram = {**memory.ram, "scratch": memory.scratch.found}
-        lines.append(f"flash {check.sizes.flash} bytes (from the ELF file): {_listed(memory.flash)}")
-        lines.append(f"RAM {ram} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
+        lines.append(f"flash {check.sizes.flash:,} bytes (from the ELF file): {_listed(memory.flash)}")
+        lines.append(f"RAM {ram:,} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
     return lines
 
 
 def side_by_side(found: Bytes) -> str:
     """Bytes that there are and that were predicted."""
-    return f"{found.found} bytes, {found.predicted} predicted ({found.difference:+})"
+    return f"{found.found:,} bytes, {found.predicted:,} predicted ({found.difference:+,})"
 
 
 def _listed(owners: dict[str, int]) -> str:
-    return ", ".join(f"{name} {size}" for name, size in owners.items())
+    return ", ".join(f"{name} {size:,}" for name, size in owners.items())
 
 
 def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
@@ -153,7 +153,7 @@ def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
     kinds = {"constants": [each.constants.found for each in sides], "arena": [each.arena.found for each in sides]}
     if before.sizes and after.sizes:
         kinds["flash"] = [before.sizes.flash, after.sizes.flash]
-    return [f"{name}: {one} bytes before, {other} after" for name, (one, other) in kinds.items()]
+    return [f"{name}: {one:,} bytes before, {other:,} after" for name, (one, other) in kinds.items()]
 
 
 def comparison(found: Comparison) -> str:
@@ -163,15 +163,15 @@ def comparison(found: Comparison) -> str:
         [
             label,
             *(kernel(side) if side else "-" for side in (pair.before, pair.after)),
-            *(str(side.instructions) if side else "-" for side in (pair.before, pair.after)),
-            str(pair.gain),
+            *(f"{side.instructions:,}" if side else "-" for side in (pair.before, pair.after)),
+            f"{pair.gain:,}",
         ]
         for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
     ]
     head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
     fit = TableFit(columns(), {"layer": 8, "kernel before": 16, "kernel after": 16})
     where = "on the device" if found.on_device else f"in {found.before.runtime}"
-    lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
+    lines = [f"instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]

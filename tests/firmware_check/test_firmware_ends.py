@@ -127,7 +127,7 @@ def test_activations_too_large_for_the_board_are_said(tmp_path: Path) -> None:
     model = models.save(tmp_path, "wide", [models.conv("x", "w", "y")], shapes, weights)
     done = check(model, "--target", "cortex-m55")
     assert done.returncode == 2
-    assert "the model does not fit the board: 8820000 bytes of activations, 0 of scratch" in done.stderr
+    assert "the model does not fit the board: 8,820,000 bytes of activations, 0 of scratch" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
