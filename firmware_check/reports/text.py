@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING
 from firmware_check.target_check import added_up
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import counted, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 from onnxlint_cmsis.results.short_names import WIDEST, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
-COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
-_ELASTIC = {"layer": 8, "kernel": 20}
-_SPARE = ("status", "scratch", "op")
-_NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
+COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "off", "differ", "verdict")
+_ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")
+"""Least widths, and columns to leave out, where every layer agrees: the last line of the report says so of all."""
+_APART = {"layer": 8, "kernel": 13}, ("status", "scratch", "op")
+PLAIN, AGREES = "plain C", "agrees"
+_NUMBERS = ("status", "scratch", "instructions", "off", "differ")
 
 
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
-    rows = check_rows(check)
+    rows = [_cells(label, layer, _effective(layer)) for label, layer in _labelled(check)]
     parts = [_line(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
-    parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), _ELASTIC, _SPARE)))
+    alike = all(layer_verdict(layer) == AGREES for layer in check.layers)
+    fit = _ALIKE if alike else _APART
+    parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), *fit)))
     parts += [_line(f"  {printable(line)}") for line in said_of(check)]
     parts.append(_totals(check))
     return "".join(parts)
@@ -38,19 +42,19 @@ def report(check: TargetCheck) -> str:
 
 def said_of(check: TargetCheck) -> list[str]:
     """What is not as predicted, what is defective, what did not run as usual: one line each."""
-    layers = check.layers
-    said = [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.disagreements]
-    said += [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.defects]
-    said += [f"{layer.label}: plain C, {layer.reason}" for layer in layers if layer.reason]
-    said += [f"{layer.label}: {remark}" for layer in layers for remark in layer.remarks]
-    said += [f"{label}: not run, {reason}" for label, reason in check.foreign]
-    said += [f"{label}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]
+    layers = [(check.called(layer.label), layer) for layer in check.layers]
+    said = [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.disagreements]
+    said += [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.defects]
+    said += [f"{name}: plain C, {layer.reason}" for name, layer in layers if layer.reason]
+    said += [f"{name}: {remark}" for name, layer in layers for remark in layer.remarks]
+    said += [f"{check.called(label)}: not run, {reason}" for label, reason in check.foreign]
+    said += [f"{check.called(label)}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]
     return [*said, *check.remarks]
 
 
 def layer_verdict(layer: LayerVerdict) -> str:
     """One layer in words."""
-    return "DISAGREES" if layer.disagreements else "agrees, defective" if layer.defects else "agrees"
+    return "DISAGREES" if layer.disagreements else "agrees, defective" if layer.defects else AGREES
 
 
 def tree(layer: LayerVerdict) -> str:
@@ -71,16 +75,19 @@ def distinct(labels: Sequence[str]) -> list[str]:
 
 
 def check_rows(check: TargetCheck) -> list[list[str]]:
-    """The layers of a check as rows of the table."""
-    labels = distinct([layer.label for layer in check.layers])
-    return [_cells(label, layer) for label, layer in zip(labels, check.layers, strict=True)]
+    """The layers of a check as rows of the table, with whole chains of kernels."""
+    return [_cells(label, layer, kernel(layer)) for label, layer in _labelled(check)]
 
 
-def _cells(label: str, layer: LayerVerdict) -> list[str]:
+def _labelled(check: TargetCheck) -> Iterator[tuple[str, LayerVerdict]]:
+    return zip(distinct([check.called(layer.label) for layer in check.layers]), check.layers, strict=True)
+
+
+def _cells(label: str, layer: LayerVerdict, ran: str) -> list[str]:
     return [
         label,
         layer.op_type,
-        kernel(layer),
+        ran,
         str(layer.status),
         f"{sum(layer.scratch):,}",
         f"{layer.instructions:,}",
@@ -93,7 +100,7 @@ def _cells(label: str, layer: LayerVerdict) -> list[str]:
 def kernel(layer: LayerVerdict) -> str:
     """The chain of kernels that ran, with the static function that did the work."""
     if not layer.function:
-        return "plain C"
+        return PLAIN
     chain = layer.observed.chain
     names = chain if layer.observed.effective in chain else (*chain, layer.observed.effective)
     return " > ".join(name for name in names if name) or "none"
@@ -123,10 +130,10 @@ def _remark(check: TargetCheck) -> str:
 def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
-    lines = [f"{check.instructions:,} instructions (not cycles) in {len(check.layers)} layers"]
+    lines = [f"{check.instructions:,} instructions (not cycles) in {counted(len(check.layers), 'layer')}"]
     if predicted["layers"]:
-        lines[0] += f"; where there is a prediction ({predicted['layers']} layers): "
-        lines[0] += f"{predicted['measured']:,} measured, {predicted['instructions']:,} predicted"
+        lines[0] += f"; predicted for {predicted['layers']} of them: {predicted['instructions']:,}"
+        lines[0] += f"; measured there: {predicted['measured']:,}"
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
     lines.append("; ".join(f"{name} {side_by_side(each)}" for name, each in kinds))
@@ -162,11 +169,11 @@ def comparison(found: Comparison) -> str:
     rows = [
         [
             label,
-            *(kernel(side) if side else "-" for side in (pair.before, pair.after)),
+            *(_effective(side) for side in (pair.before, pair.after)),
             *(f"{side.instructions:,}" if side else "-" for side in (pair.before, pair.after)),
             f"{pair.gain:,}",
         ]
-        for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
+        for label, pair in zip(distinct(found.called), found.pairs, strict=True)
     ]
     head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
     fit = TableFit(columns(), {"layer": 8, "kernel before": 16, "kernel after": 16})
@@ -178,6 +185,13 @@ def comparison(found: Comparison) -> str:
     lines.append(f"before against after: {found.verdict}")
     title = _line(f"{before.path} against {after.path} on {before.label}")
     return title + fitted(head, rows, head[3:], fit) + "".join(map(_line, lines))
+
+
+def _effective(layer: LayerVerdict | None) -> str:
+    """The function that did the work."""
+    if layer is None:
+        return "-"
+    return layer.observed.effective if layer.function else PLAIN
 
 
 def _totals(check: TargetCheck) -> str:
