@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,30 +13,40 @@ import onnx
 import pytest
 
 import softmax_model
+from firmware_check.arguments import board_named
+from firmware_check.build import Bench
+from firmware_check.execution import execute
 from firmware_check.library import open_library
 from firmware_check.numbers import SoftmaxConstants, softmax_constants
-from firmware_check.program import Quantization, Step, Value
-from firmware_check.softmax_arithmetic import IntegerSoftmax, softmax_output
-from firmware_check.softmax_s16 import allowed_difference, multiplier
+from firmware_check.program import Array, Quantization, Step, Value, side_by_side
+from firmware_check.softmax_arithmetic import IntegerSoftmax, _looked_up, softmax_output
+from firmware_check.softmax_s16 import allowed_difference, exponentials, multiplier, reciprocals
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.lower.layout import NO_DIMS
 from onnxlint_cmsis.lower.softmax import SOFTMAX_OUTPUT
+from onnxlint_cmsis.types import Dims, KernelCall
 from support import paths
 from support.firmware_runs import data, needs_firmware
 
+FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
 BITS = {"s8": (8, 8), "s16": (16, 16), "s8_s16": (8, 16)}
 """Kind to the bits of input and output."""
 
 
+def softmax_step(kind: str, shape: tuple[int, ...], scale: float) -> Step:
+    """A layer of a kind on rows, without its call."""
+    before, after = BITS[kind]
+    source = Value("x", 0, shape, (0, 1), Quantization(scale, 0, before))
+    made = Value("y", 1, shape, (0, 1), Quantization(1.0, 0, after))
+    constants: object = softmax_constants(scale) if before == 8 else multiplier(scale)
+    numbers = {"rows": shape[0], "row": shape[1], "constants": constants}
+    return Step("n", "Softmax", "softmax", (source,), made, None, f"arm_softmax_{kind}", (), numbers)
+
+
 def integers(kind: str, rows: np.ndarray, scale: float) -> IntegerSoftmax:
     """What the function of a kind has to write for rows of integers."""
-    before, after = BITS[kind]
-    source = Value("x", 0, rows.shape, (0, 1), Quantization(scale, 0, before))
-    made = Value("y", 1, rows.shape, (0, 1), Quantization(1.0, 0, after))
-    constants: object = softmax_constants(scale) if before == 8 else multiplier(scale)
-    numbers = {"rows": rows.shape[0], "row": rows.shape[1], "constants": constants}
-    step = Step("n", "Softmax", "softmax", (source,), made, None, f"arm_softmax_{kind}", (), numbers)
-    found = softmax_output(step, rows.reshape(-1))
+    found = softmax_output(softmax_step(kind, rows.shape, scale), rows.reshape(-1))
     assert found is not None
     return found
 
@@ -125,3 +137,32 @@ def test_a_function_that_is_off_by_one_disagrees_with_plain_integers(tmp_path: P
     assert {layer["function"] for layer in wrong} <= {"arm_softmax_s8", "arm_softmax_s8_s16"}
     (text,) = {each["text"] for layer in wrong[:1] for each in layer["disagreements"]}
     assert re.search(r"outputs differ from arm_softmax_\w+'s arithmetic in plain integers, by up to 1$", text)
+
+
+STEP = 10 / 65535
+"""Scale of an int16 input at which the multiplier is 1."""
+
+
+def near_a_power_of_two() -> np.ndarray:
+    """A row of int16 whose exponentials sum to 2^18 - 1: seven times the largest, and two others."""
+    values = np.arange(32767, -32769, -1)
+    places = dict(zip(_looked_up(exponentials(), values).tolist(), values.tolist(), strict=True))
+    left = (1 << 18) - 1 - 7 * next(iter(places))
+    one = next(power for power in places if left - power in places)
+    return np.array([[32767] * 7 + [places[one], places[left - one]]], np.int16)
+
+
+@pytest.mark.skipif(not FOLDER, reason="ONNXLINT_CMSIS_NN names no checkout of CMSIS-NN")
+@needs_firmware
+def test_a_sum_just_below_a_power_of_two_doubles_the_outputs(tmp_path: Path) -> None:
+    """`(sum << (headroom - 1)) + (1 << 13)` exceeds int32 in every release (7.0.0, arm_softmax_s16.c:90)."""
+    rows = near_a_power_of_two()
+    expected = integers("s16", rows.astype(int), STEP).values
+    assert np.abs(expected - exact("s16", rows.astype(int), STEP)).max() <= allowed_difference(rows.size)
+    call = KernelCall("softmax_s16", Dims(1, 1, 1, rows.size), NO_DIMS, Dims(1, 1, 1, rows.size))
+    tables = {"exponentials": exponentials(), "reciprocals": reciprocals()}
+    arrays = tuple(Array(name, "int16_t", values) for name, values in tables.items())
+    step = replace(softmax_step("s16", rows.shape, STEP), call=call, arrays=arrays)
+    bench = Bench(board_named("cortex-m55"), open_library(FOLDER))
+    done = execute(side_by_side([step]), bench, tmp_path, "softmax", [[rows.reshape(-1)]])
+    assert (np.abs(done.plain.outputs[0][0] - 2 * expected) <= 2).all()
