@@ -24,7 +24,7 @@ class CompilerRow(NamedTuple):
     flags: tuple[str, ...]
     """Flags of every file."""
     trace: tuple[str, ...]
-    """Flags that call a hook when a function is entered and left, but not one that is inlined."""
+    """Flags that call a hook when a function is entered and left, static kernels among them, helpers of headers not."""
     rescue: tuple[str, ...] = ()
     """Flags to try again with where the compiler ends with an internal error."""
     rescued: str = ""
@@ -47,10 +47,10 @@ GCC = CompilerRow(
 # and does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code instead.
 CLANG = CompilerRow(
     "clang",
-    ("clang", *(f"clang-{version}" for version in range(22, 13, -1))),
+    (*(f"clang-{version}" for version in range(22, 13, -1)), "clang"),
     "clang-16",
     ("--target=arm-none-eabi", "-DARM_MATH_AUTOVECTORIZE"),
-    ("-finstrument-functions-after-inlining",),
+    ("-finstrument-functions-after-inlining", "-finline-hint-functions"),
 )
 COMPILERS = (GCC, CLANG)
 """In the order they are shown."""
@@ -72,9 +72,8 @@ def program_of(row: CompilerRow) -> str:
     """Path of a compiler; FirmwareError says what to install."""
     found = next((path for path in map(shutil.which, row.programs) if path), None)
     if found is None:
-        raise FirmwareError(
-            f"{row.programs[0]} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})"
-        )
+        program = row.programs[-1]
+        raise FirmwareError(f"{program} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})")
     return found
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Freedom, Level, Source
 
+UNSAFELY = "fixable_unsafely"
+"""Property of a finding that a fix answers with --unsafe-fixes alone."""
+
 
 class Location(NamedTuple):
     """Where in a model a finding is."""

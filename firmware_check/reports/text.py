@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from firmware_check.target_check import added_up
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
-from onnxlint_cmsis.reporters.plain import printable, shortened
+from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ def tree(layer: LayerVerdict) -> str:
 
 def distinct(labels: Sequence[str]) -> list[str]:
     """Labels short enough for a table; where several would read the same, with the number of the row in front."""
-    short = [printable(shortened(label)) for label in labels]
+    short = [printable(cut(label, WIDEST)) for label in labels]
     times = Counter(short)
     return [f"{row}: {each}" if times[each] > 1 else each for row, each in enumerate(short)]
 

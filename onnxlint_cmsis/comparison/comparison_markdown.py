@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import change_text, kernel_text, library_lines, word
+from onnxlint_cmsis.comparison.comparison_text import (
+    change_text,
+    kernel_text,
+    layer_name,
+    library_lines,
+    time_text,
+    word,
+)
 from onnxlint_cmsis.reporters.called import in_short
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import counted, printable
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
@@ -33,6 +40,8 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
             mark = "over the limit" if figure in over else ""
             cpu = figure.target.partition(", ")[0]
             yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)} | {mark} |"
+    for pair in found.times:
+        yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
     yield ""
 
 
@@ -48,14 +57,14 @@ def _findings(title: str, findings: tuple[Finding, ...], names: Mapping[str, str
 def _layers(found: ModelDifference) -> Iterator[str]:
     if not found.layers:
         return
-    yield f"<details><summary>{len(found.layers)} layers changed</summary>\n"
+    yield f"<details><summary>{counted(len(found.layers), 'layer')} changed</summary>\n"
     yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
     for each in found.layers[:MOST_LAYERS]:
         old, new = (kernel_text(row) for row in (each.before, each.after))
         kernels = new if old == new else f"{old} → {new}"
         costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
         cost = " → ".join("unknown" if number is None else f"{number:,}" for number in costs)
-        name = _code(found.names.get(each.layer, each.layer))
+        name = _code(layer_name(each, found.names))
         yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import shortened
-from onnxlint_cmsis.results.short_names import QUOTED
+from onnxlint_cmsis.results.short_names import QUOTED, WIDEST, cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +30,7 @@ def called(name: str, file: FileResult, run: Run) -> str:
 
 
 def _short(name: str, names: Mapping[str, str]) -> str:
-    return names.get(name) or shortened(name)
+    return names.get(name) or cut(name, WIDEST)
 
 
 def said(finding: Finding, file: FileResult, run: Run) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import targets_text
+from onnxlint_cmsis.findings import UNSAFELY, targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
-from onnxlint_cmsis.reporters.summaries import summary_lines
+from onnxlint_cmsis.reporters.summaries import fixable_text, summary_lines
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import Level
 
@@ -54,7 +54,9 @@ def summary(run: Run) -> str:
         return f"{head}{found} in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
-    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
+    asked = len(models) > 1 and any(file.fixable or file.fixable_unsafely for file in models)
+    fixable = f"; {fixable_text(models)}" if asked else ""
+    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{fixable}{tail}"
 
 
 def _hidden(findings: tuple[Finding, ...]) -> str:
@@ -105,6 +107,10 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 
 def what_to_do(finding: Finding) -> str:
     """The remedy, and that a fix applies it."""
+    if finding.properties.get(UNSAFELY):
+        pads = "adds a Pad node behind the input instead"
+        does = pads if "hazard" in finding.properties else "does it; outputs may change by one step"
+        return f"{finding.remedy} --fix --unsafe-fixes {does}.".strip()
     if not finding.properties.get("fixable") or "--fix" in finding.remedy:
         return finding.remedy
     verb = "repairs" if "hazard" in finding.properties else "does"

@@ -26,7 +26,13 @@ def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
     yield "cost", _cost(summary)
     yield from _times(summary)
     yield "memory", _memory(summary)
-    yield "findings", f"{len(file.told)}, {file.fixable} fixable with --fix"
+    yield "findings", f"{len(file.told)}, {fixable_text([file])}"
+
+
+def fixable_text(files: Sequence[FileResult]) -> str:
+    """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
+    exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
+    return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
 
 
 def summary_fields(file: FileResult) -> dict[str, object] | None:
@@ -40,6 +46,7 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
         "arena_at_least": summary.arena,
         "findings": len(file.told),
         "fixable": file.fixable,
+        "fixable_unsafely": file.fixable_unsafely,
         "targets": [_fields(target) for target in summary.targets],
     }
 

@@ -10,6 +10,8 @@ import pytest
 
 from firmware_check.arguments import board_named
 from firmware_check.build import Bench
+from firmware_check.compilers import CLANG, CompilerRow, headers_of, program_of
+from firmware_check.errors import FirmwareError
 from firmware_check.evidence.c_text import c_source
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.evidence.call_steps import call_step
@@ -140,6 +142,32 @@ def test_a_call_that_faults_is_taken_out_and_the_others_run(tmp_path: Path) -> N
     runs = run_calls(calls, Bench(board_named("m4"), library), tmp_path / "runs")
     assert [run.ended[:21] for run in runs.values() if run.ended] == ["the firmware faulted "]
     assert [runs[width].trouble for width in ("2", "4")] == [(0, (), ())] * 2
+
+
+def lacking(row: CompilerRow) -> str:
+    """Why a compiler does not run here; empty where it does."""
+    try:
+        program_of(row)
+        headers_of(row)
+    except FirmwareError as error:
+        return str(error)
+    return ""
+
+
+@needs_firmware
+@pytest.mark.skipif(bool(lacking(CLANG)), reason=lacking(CLANG))
+def test_static_kernels_are_seen_in_what_clang_compiles(tmp_path: Path) -> None:
+    """It would inline them where they are called once, and the trace would be without them."""
+    calls = {
+        name: KernelCall(
+            "depthwise_s8", Dims(1, 1, 1, 1), Dims(1, 1, 1, outputs), Dims(1, 1, 1, outputs), ch_mult=outputs
+        )
+        for name, outputs in (("depthwise_conv_s8_generic", 3), ("depthwise_conv_s8_mult_4", 4))
+    }
+    runs = run_calls(calls, Bench(board_named("m4"), open_library(""), compiler=CLANG), tmp_path)
+    for name, run in runs.items():
+        assert run.observed is not None
+        assert (run.observed.effective, run.unlike) == (name, ())
 
 
 NO_PARAMETER = "the function has no parameter for an initial state"

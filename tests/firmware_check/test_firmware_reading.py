@@ -20,6 +20,8 @@ from firmware_check.reading.lookups import table_of
 from firmware_check.reading.result import LayerResult
 from support import firmware_models as more
 from support import paths
+from support import quantized_models as quantized
+from support.firmware_runs import data, needs_firmware
 
 ALL = (-128, 127)
 
@@ -220,3 +222,46 @@ def test_scales_of_each_channel_come_with_the_operators_on_integers(signed: bool
         ours = arrays["multipliers"] * 2.0 ** (arrays["shifts"] - 31)
         assert ours.shape == (channels,)
         assert np.allclose(ours, real, rtol=1e-6)
+
+
+SIX_AXES = (1, 2, 2, 6, 2, 3)
+
+
+def turned(scale: float, *others: str) -> quantized.Qdq:
+    """A convolution, a Transpose of what a Reshape makes of its result, and what follows before it is rounded."""
+    made = quantized.convolution()
+    made = made.layer("Reshape", made.constant("sizes", np.array(SIX_AXES))).rounded(0.2)
+    made = made.layer("Transpose", perm=[0, 1, 3, 2, 5, 4])
+    for each in others:
+        made = made.layer(each)
+    return made.rounded(scale)
+
+
+@pytest.mark.parametrize(
+    ("scale", "others", "forms"),
+    [
+        (0.2, (), ["convolve", "reference_move"]),
+        (0.1, (), ["convolve", "reference_move", "reference_requantize"]),
+        (0.2, ("Relu",), ["convolve", "reference_move", "reference_requantize"]),
+    ],
+    ids=["the same scale", "another scale", "a clamp"],
+)
+def test_what_follows_a_transpose_is_computed_on_the_device(
+    scale: float, others: tuple[str, ...], forms: list[str], tmp_path: Path
+) -> None:
+    """Nothing but the model's input is written by the host."""
+    path = str(tmp_path / "turned.onnx")
+    onnx.save(turned(scale, *others).model(), path)
+    program = read_with_pools(path, tmp_path).program
+    assert [value.tensor for value in program.inputs] == ["x"]
+    assert [step.form for step in program.steps] == forms
+    assert [value.quantization.scale for value in program.outputs] == [pytest.approx(scale)]
+
+
+@needs_firmware
+def test_a_transpose_with_another_scale_at_the_end_of_a_model_is_right(tmp_path: Path) -> None:
+    path = str(tmp_path / "turned.onnx")
+    onnx.save(turned(0.15).model(), path)
+    (found,) = data(path)["checks"]
+    assert (found["verdict"], found["not_run"]) == ("agrees", [])
+    assert found["outputs"][0]["largest"] <= 2  # a step of the convolution is 1.3 of these

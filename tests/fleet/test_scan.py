@@ -44,6 +44,15 @@ def test_rows_are_what_linting_finds(tmp_path):
     assert {row["sha256"] for row in findings} == {file["sha256"]}
 
 
+def test_a_clock_gives_each_target_a_range(tmp_path):
+    (path,) = models(tmp_path, 1)
+    assert scan(path, "--out", tmp_path / "out", "--target", "cortex-m4,cortex-m7", "--clock", "1MHz") == 0
+    timed, untimed = rows(tmp_path / "out")[0]["per_target"]
+    assert timed["ms_at_least"] == pytest.approx(1.41 * timed["instructions"] / 1000, rel=0.01)
+    assert timed["ms_at_most"] == pytest.approx(1.79 * timed["instructions"] / 1000, rel=0.01)
+    assert (untimed["ms_at_least"], untimed["ms_at_most"]) == (None, None)
+
+
 def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys):
     models(tmp_path, 2)
     for folder in (".git", "venv", "inner"):

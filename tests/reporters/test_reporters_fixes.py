@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from onnxlint_cmsis.reporters import render
-from onnxlint_cmsis.reporters.plain import shortened
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.fix_result import (
     ClassChange,
@@ -19,6 +18,7 @@ from onnxlint_cmsis.results.fix_result import (
     TensorChange,
 )
 from onnxlint_cmsis.results.proof_result import Difference, Proof
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import NASTY, TARGET, a_run
 
@@ -106,8 +106,8 @@ def test_reasons_cannot_break_the_report():
 
 
 def test_long_names_lose_their_middle():
-    assert shortened("a" * 30 + "b" * 60) == "a" * 18 + "..." + "b" * 35
-    assert shortened("short") == "short"
+    assert cut("a" * 30 + "b" * 60, WIDEST) == "a" * 18 + "..." + "b" * 35
+    assert cut("short", WIDEST) == "short"
 
 
 def test_junit_counts_the_fix_as_a_case():
