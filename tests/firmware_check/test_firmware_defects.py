@@ -15,6 +15,7 @@ import example_models as models
 from firmware_check import progress
 from firmware_check.arguments import board_named
 from firmware_check.blame import blamed
+from firmware_check.check import Uneven
 from firmware_check.compilers import compiler_named
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.errors import FirmwareError
@@ -74,6 +75,26 @@ def test_a_difference_of_one_in_most_elements_is_no_rounding() -> None:
     (said,) = _values(Differences(60, 1, 100), step())
     assert said == "60 of 100 outputs differ from ONNX Runtime's, by up to 1 (allowed: 5% of them)"
     assert _values(Differences(25, 1, 100), step("avgpool")) == []  # halves are rounded in another direction
+
+
+def test_short_right_shifts_round_twice() -> None:
+    """A shift by 2 bits brings 1 in 8 outputs to the other side of a half; one to the left is rounded once."""
+    short = step(arrays=(Array("shifts", "int32_t", np.array([-2, -2, -2, -9])),))
+    assert _values(Differences(18, 1, 100), short) == []
+    assert _values(Differences(19, 1, 100), short)
+    assert _values(Differences(20, 1, 100), step(arrays=(Array("shifts", "int32_t", np.array([1, 0])),)))
+
+
+def test_builds_differ_in_the_layer_that_first_writes_other_bytes() -> None:
+    """A kernel that fails leaves memory as it was; layers behind it get other inputs in each build."""
+    first, second = step(), step()
+    second = replace(second, inputs=(first.output,), output=replace(first.output, buffer=7))
+    zeros, ones = np.zeros(4, np.int8), np.ones(4, np.int8)
+    uneven = Uneven()
+    assert uneven.made_by(first, zeros, ones)
+    assert not uneven.made_by(second, zeros, ones)
+    assert not uneven.made_by(first, zeros, zeros)
+    assert uneven.made_by(second, zeros, ones)
 
 
 def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:
