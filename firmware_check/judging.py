@@ -67,23 +67,28 @@ def judge(
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
     texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
-    texts += [("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble))]
+    texts += [
+        ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
+    ]
     if step.function not in DATA_DEPENDENT and not traced.status:
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
         traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
         tuple(Disagreement(*each) for each in texts), tuple(found),
-        (*_remarks(step, target, observed), *outputs.remarks), outputs.arithmetic,
+        (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic,
     )  # fmt: skip
 
 
-def _remarks(step: Step, target: Target, observed: Observed) -> tuple[str, ...]:
-    """Code that a compiler's defect makes CMSIS-NN leave out."""
-    ran = {each.name for each in observed.tree}
-    if step.function == "arm_softmax_s8" and target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
-        return (f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)",)
-    return ()
+def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
+    """Code that is left out of the build: for a compiler's defect, or since the compiler is given C code instead."""
+    ran, said = {each.name for each in observed.tree}, []
+    if step.function == "arm_softmax_s8" and bench.target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
+        said.append(f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)")
+    if predicted is not None and not bench.compiler.assembly:
+        left = [hazard.id for hazard in predicted.hazards if hazard.assembly]
+        said += [f"{name} cannot occur: inline assembly alone has it, which this build leaves out" for name in left]
+    return tuple(said)
 
 
 def _allowed(step: Step) -> int:

@@ -95,7 +95,7 @@ def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQ
     """Why the output of a softmax differs from the model's integers; None where it does not."""
     stem, kind = entry_parts(entry)
     if kind != "s16" and source is not None and source.scale <= SMALLEST_SOFTMAX_INPUT:
-        return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry}'s multiplier is above 1")
+        return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
     scale, zero_point, words, tolerance = SOFTMAX_OUTPUT[kind]
     if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
         return None
