@@ -66,6 +66,11 @@ class Comparison:
     """Changed outputs, and what --strict asks for."""
 
     @property
+    def called(self) -> list[str]:
+        """What people call the layers of the pairs."""
+        return [(self.before if pair.before else self.after).called(pair.label) for pair in self.pairs]
+
+    @property
     def agrees(self) -> bool:
         """Whether both checks agree and nothing is against the comparison."""
         return self.before.agrees and self.after.agrees and not self.disagreements

@@ -29,6 +29,8 @@ class CompilerRow(NamedTuple):
     """Flags to try again with where the compiler ends with an internal error."""
     rescued: str = ""
     """What these flags leave out, for the report."""
+    assembly: bool = True
+    """Whether it compiles CMSIS-NN's inline assembly; else ARM_MATH_AUTOVECTORIZE takes the C code beside it."""
     costs: bool = False
     """Whether the cost model was measured with it."""
 
@@ -51,6 +53,7 @@ CLANG = CompilerRow(
     "clang-16",
     ("--target=arm-none-eabi", "-DARM_MATH_AUTOVECTORIZE"),
     ("-finstrument-functions-after-inlining", "-finline-hint-functions"),
+    assembly=False,
 )
 COMPILERS = (GCC, CLANG)
 """In the order they are shown."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from firmware_check import softmax_s16
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
@@ -33,8 +35,10 @@ below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_comm
 
 SHARE = 0.05
 """Part of a layer's outputs that may differ by one unit: rounding where multipliers of 31 bits and floats disagree."""
-SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 0.3, "pad": 0.0}
-"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates."""
+SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 1.0, "pad": 0.0}
+"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates.
+
+A constant of half a step makes every sum of a lookup a half."""
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
@@ -62,22 +66,27 @@ def judge(
     found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
     texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
-    texts += [("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble))]
+    texts += [
+        ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
+    ]
     if step.function not in DATA_DEPENDENT and not traced.status:
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
         traced.status, traced.scratch, plain.instructions, differences, instructions,
-        tuple(Disagreement(*each) for each in texts), tuple(found), _remarks(step, target, observed),
+        tuple(Disagreement(*each) for each in texts), tuple(found), _remarks(step, bench, predicted, observed),
     )  # fmt: skip
 
 
-def _remarks(step: Step, target: Target, observed: Observed) -> tuple[str, ...]:
-    """Code that a compiler's defect makes CMSIS-NN leave out."""
-    ran = {each.name for each in observed.tree}
-    if step.function == "arm_softmax_s8" and target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
-        return (f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)",)
-    return ()
+def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
+    """Code that is left out of the build: for a compiler's defect, or since the compiler is given C code instead."""
+    ran, said = {each.name for each in observed.tree}, []
+    if step.function == "arm_softmax_s8" and bench.target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
+        said.append(f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)")
+    if predicted is not None and not bench.compiler.assembly:
+        left = [hazard.id for hazard in predicted.hazards if hazard.assembly]
+        said += [f"{name} cannot occur: inline assembly alone has it, which this build leaves out" for name in left]
+    return tuple(said)
 
 
 def _allowed(step: Step) -> int:
@@ -105,7 +114,20 @@ def _share(step: Step) -> float:
     """Part of a layer's outputs that may differ by what is allowed for one."""
     if step.output.quantization.bits == 16:
         return 1.0
-    return SHARES.get(step.form.removeprefix("reference_"), SHARE)
+    return SHARES.get(step.form.removeprefix("reference_"), SHARE) + _rounded_twice(step)
+
+
+def _rounded_twice(step: Step) -> float:
+    """Part of a layer's outputs that two roundings bring to the other side of a half.
+
+    The high half of the doubled product is rounded, and its right shift by n bits again (arm_nn_requantize): where the
+    first leaves exactly a half, 1 in 2^n, it has rounded up every second time.
+    """
+    shifts = next((each.values for each in step.arrays if each.name == "shifts"), None)
+    if shifts is None:
+        return 0.0
+    bits = -np.minimum(shifts, 0).astype(np.float64)
+    return float(np.where(bits, 2.0 ** -(bits + 1), 0).mean())
 
 
 def _cost(predicted: int | None, measured: int) -> list[str]:

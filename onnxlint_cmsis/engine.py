@@ -194,9 +194,13 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:
     if not lowered.assumed:
         return ()
-    weights = "weights per output channel" if settings.assume != "s16" else "s8 weights"
+    weights = "weights per output channel in convolutions, one scale in fully connected layers"
+    if settings.assume == "s16":
+        weights = "s8 weights in convolutions, one scale in fully connected layers"
+    if settings.api == "legacy":
+        weights = "one Q-format for each tensor"
     count = "All" if lowered.assumed == len(lowered.layers) else f"{lowered.assumed} of {len(lowered.layers)}"
     return (
         f"{count} layers compute in float; they are analysed as the {settings.assume} layers they will become "
-        f"({weights} in convolutions, one scale in fully connected layers).",
+        f"({weights}).",
     )

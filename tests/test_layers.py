@@ -91,6 +91,15 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]
 
 
+def test_rows_have_the_multiply_accumulates_that_the_totals_count() -> None:
+    source = """<ir_version: 8, opset_import: ["" : 13]>
+        g (float[7, 1, 3] x) => (float[7, 1, 1, 4] y) <float[1, 12, 3] w = {1}, float[1, 12, 4] r = {1}> {
+            y = GRU<hidden_size = 4, linear_before_reset = 1>(x, w, r)
+        }"""
+    report = layers_report("-", make_settings(targets=["cortex-m4"]), text(source).SerializeToString())
+    assert [row["macs"] for row in report.rows] == [7 * 12 * (3 + 4)] == [report.totals[0].macs]
+
+
 def test_every_row_has_the_same_keys() -> None:
     conv, sigmoid, _ = rows(FOREIGN)
     assert list(conv) == list(sigmoid)

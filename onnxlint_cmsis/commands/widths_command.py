@@ -20,7 +20,7 @@ DESCRIPTION = (
     "instructions (not cycles), bytes of constants and of activations over the counts around today's, one class at a "
     "time. It names counts that cost nothing more, cliffs, and counts that run into a known error or wrong result."
 )
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "memory")
+KEYS = ("targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "memory")
 
 
 def make_parser() -> CommandParser:

@@ -66,7 +66,7 @@ class LayerDifference(NamedTuple):
     """A layer that is new, gone, or has another kernel or cost on a target."""
 
     layer: str
-    """Node."""
+    """What pairs its rows: the node, or the tensor that an operator of a `.tflite` file writes."""
     target: str
     """Label of the target."""
     before: Row | None
@@ -206,4 +206,4 @@ def _seen(row: Row | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
     if row is None:
         return None
-    return *(row.get(name) for name in ("verdict", "kernel", "instructions")), row.get("macs") or 0
+    return *(row.get(name) for name in ("verdict", "kernel", "effective", "instructions")), row.get("macs") or 0

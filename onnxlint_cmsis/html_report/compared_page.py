@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import WORDS, kernel_text
+from onnxlint_cmsis.comparison.comparison_text import WORDS, kernel_text, layer_name
 from onnxlint_cmsis.comparison.difference import difference
 from onnxlint_cmsis.html_report.compared_records import ChangedLayer, ComparedPage, FigurePair
 from onnxlint_cmsis.html_report.finding_blocks import finding_blocks
@@ -72,7 +72,7 @@ def _time(pair: TimePair) -> FigurePair:
 
 
 def _layer(each: LayerDifference, found: ModelDifference) -> ChangedLayer:
-    name = found.names.get(each.layer, each.layer)
+    name = layer_name(each, found.names)
     return ChangedLayer(name, each.target.partition(", ")[0], _side(each.before), _side(each.after))
 
 

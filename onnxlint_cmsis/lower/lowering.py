@@ -81,9 +81,14 @@ SHAPE_OPERATORS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Concat", "T
 def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
     """Give the verdict on every node that depends on the input and has something to compute, in file order.
 
-    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`; `one_channel` is what a convolution
-    with one group over one input channel becomes: `convolution` or `depthwise`.
+    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`, or of all layers where the functions
+    of CMSIS 5 are called: `q7`, `q15` or `q7q15`; `one_channel` is what a convolution with one group over one input
+    channel becomes: `convolution` or `depthwise`.
     """
+    if assume.startswith("q"):
+        from onnxlint_cmsis.lower.legacy_lowering import legacy_records
+
+        return Lowered(tuple(legacy_records(graph, assume)))
     return Lowered(tuple(_Lowering(graph, Assumptions(assume, one_channel)).records()))
 
 

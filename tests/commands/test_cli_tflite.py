@@ -102,6 +102,18 @@ def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path
     assert "--runtime: tflm@bf42f039 judges no .tflite file" in err
 
 
+@pytest.mark.parametrize("command", ["lint", "layers"])
+@pytest.mark.parametrize(("runtime", "label"), [("direct", "direct"), ("executorch", "executorch@"), ("tflm", "")])
+def test_a_tflite_file_that_another_runtime_was_asked_for_says_so(run, tmp_path, command, runtime, label):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    _, out, err = run(command, "--runtime", runtime, "a.tflite")
+    said = " ".join(out.split())
+    assert "Judged for TensorFlow Lite Micro" in said
+    assert (f"Not judged for {label}" in said) == bool(label)
+    assert ("which was asked for: .tflite files are judged for tflm alone" in said) == bool(label)
+    assert err == ""
+
+
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
 def test_what_is_no_model_is_one_finding(run, tmp_path, data):
     (tmp_path / "a.tflite").write_bytes(data)

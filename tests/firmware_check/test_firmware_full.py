@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 import example_models as models
 from firmware_check.arguments import board_named
@@ -20,6 +21,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_models import every_form
 from support.firmware_runs import CORES, MISSING, data
+from support.quantized_models import Qdq
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
 pytestmark = [
@@ -282,6 +284,28 @@ def test_4_bit_depthwise_layers_are_wrong_on_mve_with_gcc_12_alone(library: Libr
     }
     assert runs["gcc"].trouble.wrong
     assert runs["clang"].trouble == (0, (), ())
+
+
+def narrow(folder: Path) -> str:
+    """A depthwise layer whose weights have 4 bits."""
+    made = Qdq((1, 8, 6, 6))
+    values = np.random.default_rng(3).integers(-7, 8, 72).tolist()
+    made.constants.append(helper.make_tensor("w", TensorProto.INT4, (8, 1, 3, 3), values))
+    made.nodes.append(helper.make_node("DequantizeLinear", ["w", made.constant("k", np.float32(0.05))], ["v"]))
+    path = str(folder / "narrow.onnx")
+    onnx.save(made.layer("Conv", "v", group=8).rounded(0.2).model(), path)
+    return path
+
+
+@pytest.mark.skipif(bool(clang()), reason=clang())
+def test_a_layer_that_gcc_12_makes_wrong_is_reported_as_the_compilers(library: Library, tmp_path: Path) -> None:
+    if not library.since("6.0.0") or not label_of(GCC).startswith("gcc 12.2"):
+        pytest.skip(f"CMSIS-NN has MVE code for it from 6.0.0 on, and gcc 12.2 the defect: {label_of(GCC)}")
+    options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", "gcc", "--compiler", "clang"
+    wrong, right = data(narrow(tmp_path), *options, code=1)["checks"]
+    (said,) = [each["text"] for each in wrong["layers"][0]["disagreements"]]
+    assert said.endswith(f"right with {label_of(CLANG)}: a defect of {label_of(GCC)}, not of CMSIS-NN")
+    assert right["verdict"] == "agrees"
 
 
 @pytest.mark.parametrize("kind", ["convolve", "depthwise"])

@@ -34,6 +34,8 @@ EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
     "max pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
     "softmax as the function has it": CMSIS_NN,
     "softmax of another scale": (Verdict.PLAIN, Cause.SOFTMAX_SCALE),
+    "int16 softmax of the quantizer's scale": CMSIS_NN,
+    "int16 softmax of another scale": (Verdict.REFUSED, Cause.SOFTMAX_SCALE),
     "clamp of the same scale": CMSIS_NN,
     "clamp of another scale": (Verdict.PLAIN, Cause.CLAMP_SCALE),
     "constant per position": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
@@ -107,6 +109,16 @@ def test_a_scale_of_zero_is_refused() -> None:
             tensor.CopyFrom(numpy_helper.from_array(np.array(0, np.float32), tensor.name))
     record = only(lower(read(model)))
     assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SCALE)
+
+
+def test_a_zero_point_that_is_no_number_is_not_known() -> None:
+    model = CASES["plain convolution"]().model()
+    for tensor in model.graph.initializer:
+        if tensor.name == "x_dq_zero":
+            tensor.CopyFrom(numpy_helper.from_array(np.array(np.nan, np.float16), tensor.name))
+    (source,) = only(lower(read(model))).inputs
+    assert source is not None
+    assert source.zero_points is None
 
 
 @pytest.mark.parametrize(
