@@ -40,8 +40,10 @@ def brief_text(finding: Finding) -> str:
     """What is the matter in few words."""
     if not finding.brief:
         return finding.message
-    more = _more([*finding.others]) if finding.others else ""
-    return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN if finding.others else ""))))
+    if finding.others:
+        return " ".join(filter(None, (finding.brief, _more([*finding.others]), _gain(finding, PLAN))))
+    gain = _gain(finding, "")
+    return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
 
 
 def _more(others: list[Finding]) -> str:
