@@ -21,8 +21,9 @@ from firmware_check.program import side_by_side
 from firmware_check.progress import Progress
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.room import check_room
+from firmware_check.softmax_arithmetic import UNDEFINED, softmax_output
 from firmware_check.target_check import TargetCheck
-from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare
+from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, LayerVerdict, compare
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ class _Runner:
         for number, step in enumerate(program.steps):
             output = done.traced.outputs[0][number]
             reports = done.traced.layers[number], done.plain.layers[number]
-            differences = self._differences(step, memory, output)
-            verdict = judge(step, self.bench, done.observed[number], reports, differences)
+            outputs = self._compared(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, outputs)
             if uneven.made_by(step, output, done.plain.outputs[0][number]) and not verdict.defects:
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
@@ -176,6 +177,17 @@ class _Runner:
             memory[step.output.buffer] = output
         memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
         return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
+
+    def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
+        """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
+        differences = self._differences(step, memory, output)
+        expected = softmax_output(step, memory[step.inputs[0].buffer])
+        if expected is None:
+            return ComparedOutputs(differences)
+        found = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
+        left = output.size - found.total
+        remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
+        return ComparedOutputs(differences, found, remarks)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

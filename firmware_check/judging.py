@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from firmware_check.observe import Observed
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
-    from firmware_check.verdict import Differences
+    from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.types import Target
 
@@ -29,7 +29,7 @@ that channels whose weights are all zero take up to a tenth less."""
 
 MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 """CPUs that the cost model was measured on, one of each instruction set."""
-DATA_DEPENDENT = ("arm_softmax_s8",)
+DATA_DEPENDENT = ("arm_softmax_s8", "arm_softmax_s8_s16")
 """Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
 below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
 
@@ -49,7 +49,7 @@ def judge(
     bench: Bench,
     observed: Observed,
     reports: tuple[LayerReport, LayerReport],
-    differences: Differences | None,
+    outputs: ComparedOutputs,
 ) -> LayerVerdict:
     """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
 
@@ -61,11 +61,12 @@ def judge(
     instructions = None
     if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
-    wrong, damage = _values(differences, step), damage_of(traced, plain)
+    wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
     found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
     texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
+    texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
     texts += [
         ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
     ]
@@ -73,8 +74,9 @@ def judge(
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
-        traced.status, traced.scratch, plain.instructions, differences, instructions,
-        tuple(Disagreement(*each) for each in texts), tuple(found), _remarks(step, bench, predicted, observed),
+        traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
+        tuple(Disagreement(*each) for each in texts), tuple(found),
+        (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic,
     )  # fmt: skip
 
 
@@ -108,6 +110,13 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
     if differences.count > share * differences.total + _FEW:
         return [f"{found} (allowed: {share:.0%} of them)"]
     return []
+
+
+def _unlike(found: Differences | None, step: Step) -> list[str]:
+    if found is None or not found.count:
+        return []
+    text = f"{found.count} of {found.total} outputs differ from {step.function}'s arithmetic in plain integers"
+    return [f"{text}, by up to {found.largest}"]
 
 
 def _share(step: Step) -> float:

@@ -137,7 +137,8 @@ ROWS = (
     ),
     ConditionRow(
         "runtime-stops", REFUSED, ("SOFTMAX",), always,
-        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0)", f"{K}softmax_common.cc:91-104",
+        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
+        f"{K}softmax_common.cc:91-104",
         causes=(Cause.SOFTMAX_SCALE,),
     ),
     ConditionRow(

@@ -11,9 +11,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import example_models as models
+import softmax_model
 from firmware_check.arguments import board_named
 from firmware_check.build import Bench
-from firmware_check.compilers import CLANG, COMPILERS, GCC, headers_of, label_of, program_of
+from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, headers_of, label_of, program_of
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.library import Library, open_library
@@ -260,6 +261,34 @@ def clang() -> str:
     except FirmwareError as error:
         return str(error)
     return ""
+
+
+RAN = {
+    "gcc": {"arm_softmax_s8": "arm_nn_softmax_common_s8", "arm_softmax_s8_s16": "arm_nn_softmax_common_s8"},
+    "clang": {"arm_softmax_s8": "", "arm_softmax_s8_s16": "arm_nn_softmax_common_s8"},
+}
+"""Compiler to the function that does the work of each softmax on MVE, where it is another one."""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=lambda row: row.name)
+def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library: Library, tmp_path: Path) -> None:
+    """gcc 12.2 compiles the scalar code of each, clang the MVE code of arm_softmax_s8, the one that has any."""
+    if compiler is CLANG and clang():
+        pytest.skip(clang())
+    path = tmp_path / "softmaxes.onnx"
+    onnx.save(softmax_model.softmax_model(100), path)
+    options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", compiler.name
+    found = data(str(path), *options)["checks"][0]
+    layers = [layer for layer in found["layers"] if layer["function"]]
+    assert len(layers) == 100
+    scalar = RAN[compiler.name] if library.since("4.1.0") and label_of(GCC).startswith("gcc 12.2") else {}
+    for layer in layers:
+        function = layer["function"]
+        assert layer["differences_from_plain_integers"]["count"] == 0
+        assert function == "arm_softmax_s16" or layer["differences"]["largest"] <= 1
+        if function in scalar:
+            calls = [call["function"] for call in layer["observed"]["calls"]]
+            assert calls == [name for name in (function, scalar[function]) if name]
 
 
 @pytest.mark.skipif(bool(clang()), reason=clang())
