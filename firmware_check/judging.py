@@ -102,7 +102,7 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
         return []
     allowed, share = _allowed(step), _share(step)
     found = (
-        f"{differences.count} of {differences.total} outputs differ from {differences.runtime}'s, by up to "
+        f"{differences.count:,} of {differences.total:,} outputs differ from {differences.runtime}'s, by up to "
         f"{differences.largest}"
     )
     if differences.largest > allowed:
@@ -142,7 +142,7 @@ def _rounded_twice(step: Step) -> float:
 def _cost(predicted: int | None, measured: int) -> list[str]:
     if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
         return []
-    return [f"predicted {predicted} instructions, measured {measured}"]
+    return [f"predicted {predicted:,} instructions, measured {measured:,}"]
 
 
 def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
@@ -165,7 +165,7 @@ def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) 
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:
-            found.append(f"predicted {size} bytes of scratch, the size function answers {answered}")
+            found.append(f"predicted {size:,} bytes of scratch, the size function answers {answered:,}")
     return found
 
 
@@ -181,9 +181,9 @@ def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
     found = []
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:
-            found.append(f"{count} guard bytes around {what} were overwritten")
+            found.append(f"{count:,} guard bytes around {what} were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
-        found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
+        found.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
     return found
 
 

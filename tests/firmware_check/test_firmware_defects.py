@@ -209,7 +209,7 @@ def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes() -> None:
     large = [step(call=None, arrays=(Array("weights", "int8_t", np.zeros(200_000)),)) for _ in range(3)]
     groups, left = groups_of([*large, step(call=None, arrays=(Array("w", "int8_t", np.zeros(600_000)),))], board, M4)
     assert [len(group) for group in groups] == [1, 1, 1]
-    assert [why for _, why in left] == ["600000 bytes of constants; cortex-m55's board has 524288 of flash"]
+    assert [why for _, why in left] == ["600,000 bytes of constants; cortex-m55's board has 524,288 of flash"]
     small = [step(call=None) for _ in range(70)]
     assert [len(group) for group in groups_of(small, board, M4)[0]] == [64, 6]
 
@@ -238,7 +238,9 @@ def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_p
     model = models.save(tmp_path, "huge", [dense], ([1, 3000], [1, 1600]), {"w": np.zeros((3000, 1600))})
     done = check(model, "--target", "cortex-m4")
     assert done.returncode == 2
-    said = "the model does not fit the board: its weights take 4800000 bytes; cortex-m4's board has 4194304 of flash"
+    said = (
+        "the model does not fit the board: its weights take 4,800,000 bytes; cortex-m4's board has 4,194,304 of flash"
+    )
     assert said in done.stderr
 
 
