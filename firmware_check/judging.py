@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from firmware_check import softmax_s16
+from firmware_check.compilers import judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
@@ -70,7 +71,7 @@ def judge(
     texts += [
         ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
     ]
-    if step.function not in DATA_DEPENDENT and not traced.status:
+    if step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler):
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,

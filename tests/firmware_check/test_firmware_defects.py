@@ -12,12 +12,12 @@ import pytest
 from onnx import helper, numpy_helper
 
 import example_models as models
-from firmware_check import progress
+from firmware_check import compilers, progress
 from firmware_check.arguments import board_named
 from firmware_check.blame import blamed
 from firmware_check.build import Bench
 from firmware_check.check import Uneven
-from firmware_check.compilers import CLANG, GCC, compiler_named
+from firmware_check.compilers import CLANG, GCC, compiler_named, judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.errors import FirmwareError
 from firmware_check.flagged import flagged_layers
@@ -226,6 +226,22 @@ def test_a_long_run_says_how_many_layers_ran(
             shown.ran(Path(build), count)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"firmware_check: m.onnx on cortex-m4: {count} of 8 layers ran" for count in (2, 6)]
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205", True),
+        ("arm-none-eabi-gcc (15:13.2.rel1-2) 13.2.1 20231009", False),
+        ("arm-none-eabi-gcc (GNU Arm Embedded Toolchain 12.20) 12.20.1 20300101", False),
+    ],
+)
+def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured_with(
+    said: str, judged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers, "version_of", lambda _: said)
+    assert judges_costs(GCC) is judged
+    assert not judges_costs(CLANG)
 
 
 def test_a_compiler_that_is_unknown_is_said() -> None:
