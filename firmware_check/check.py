@@ -10,7 +10,7 @@ import numpy as np
 
 from firmware_check.advice import advice_on
 from firmware_check.build import Bench, Image
-from firmware_check.compilers import label_of
+from firmware_check.compilers import judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.flagged import flagged_layers
@@ -143,6 +143,8 @@ class _Runner:
         remarks = [
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
         ]
+        if row.costs and not judges_costs(row):
+            remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)
         flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})

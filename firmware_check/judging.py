@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from firmware_check import softmax_s16
+from firmware_check.compilers import judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
@@ -70,7 +71,7 @@ def judge(
     texts += [
         ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
     ]
-    if step.function not in DATA_DEPENDENT and not traced.status:
+    if step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler):
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
@@ -102,7 +103,7 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
         return []
     allowed, share = _allowed(step), _share(step)
     found = (
-        f"{differences.count} of {differences.total} outputs differ from {differences.runtime}'s, by up to "
+        f"{differences.count:,} of {differences.total:,} outputs differ from {differences.runtime}'s, by up to "
         f"{differences.largest}"
     )
     if differences.largest > allowed:
@@ -142,7 +143,7 @@ def _rounded_twice(step: Step) -> float:
 def _cost(predicted: int | None, measured: int) -> list[str]:
     if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
         return []
-    return [f"predicted {predicted} instructions, measured {measured}"]
+    return [f"predicted {predicted:,} instructions, measured {measured:,}"]
 
 
 def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
@@ -165,7 +166,7 @@ def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) 
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:
-            found.append(f"predicted {size} bytes of scratch, the size function answers {answered}")
+            found.append(f"predicted {size:,} bytes of scratch, the size function answers {answered:,}")
     return found
 
 
@@ -181,9 +182,9 @@ def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
     found = []
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:
-            found.append(f"{count} guard bytes around {what} were overwritten")
+            found.append(f"{count:,} guard bytes around {what} were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
-        found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
+        found.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
     return found
 
 

@@ -12,12 +12,12 @@ import pytest
 from onnx import helper, numpy_helper
 
 import example_models as models
-from firmware_check import progress
+from firmware_check import compilers, progress
 from firmware_check.arguments import board_named
 from firmware_check.blame import blamed
 from firmware_check.build import Bench
 from firmware_check.check import Uneven
-from firmware_check.compilers import CLANG, GCC, compiler_named
+from firmware_check.compilers import CLANG, GCC, compiler_named, judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.errors import FirmwareError
 from firmware_check.flagged import flagged_layers
@@ -209,7 +209,7 @@ def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes() -> None:
     large = [step(call=None, arrays=(Array("weights", "int8_t", np.zeros(200_000)),)) for _ in range(3)]
     groups, left = groups_of([*large, step(call=None, arrays=(Array("w", "int8_t", np.zeros(600_000)),))], board, M4)
     assert [len(group) for group in groups] == [1, 1, 1]
-    assert [why for _, why in left] == ["600000 bytes of constants; cortex-m55's board has 524288 of flash"]
+    assert [why for _, why in left] == ["600,000 bytes of constants; cortex-m55's board has 524,288 of flash"]
     small = [step(call=None) for _ in range(70)]
     assert [len(group) for group in groups_of(small, board, M4)[0]] == [64, 6]
 
@@ -228,6 +228,22 @@ def test_a_long_run_says_how_many_layers_ran(
     assert lines == [f"firmware_check: m.onnx on cortex-m4: {count} of 8 layers ran" for count in (2, 6)]
 
 
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205", True),
+        ("arm-none-eabi-gcc (15:13.2.rel1-2) 13.2.1 20231009", False),
+        ("arm-none-eabi-gcc (GNU Arm Embedded Toolchain 12.20) 12.20.1 20300101", False),
+    ],
+)
+def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured_with(
+    said: str, judged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers, "version_of", lambda _: said)
+    assert judges_costs(GCC) is judged
+    assert not judges_costs(CLANG)
+
+
 def test_a_compiler_that_is_unknown_is_said() -> None:
     with pytest.raises(FirmwareError, match="compiler 'icc' is not known; allowed: gcc, clang"):
         compiler_named("icc")
@@ -238,7 +254,9 @@ def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_p
     model = models.save(tmp_path, "huge", [dense], ([1, 3000], [1, 1600]), {"w": np.zeros((3000, 1600))})
     done = check(model, "--target", "cortex-m4")
     assert done.returncode == 2
-    said = "the model does not fit the board: its weights take 4800000 bytes; cortex-m4's board has 4194304 of flash"
+    said = (
+        "the model does not fit the board: its weights take 4,800,000 bytes; cortex-m4's board has 4,194,304 of flash"
+    )
     assert said in done.stderr
 
 
