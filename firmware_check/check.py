@@ -10,7 +10,7 @@ import numpy as np
 
 from firmware_check.advice import advice_on
 from firmware_check.build import Bench, Image
-from firmware_check.compilers import label_of
+from firmware_check.compilers import judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.flagged import flagged_layers
@@ -21,8 +21,9 @@ from firmware_check.program import side_by_side
 from firmware_check.progress import Progress
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.room import check_room
+from firmware_check.softmax_arithmetic import UNDEFINED, softmax_output
 from firmware_check.target_check import TargetCheck
-from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare
+from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, LayerVerdict, compare
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ class _Runner:
         remarks = [
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
         ]
+        if row.costs and not judges_costs(row):
+            remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)
         flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})
@@ -167,8 +170,8 @@ class _Runner:
         for number, step in enumerate(program.steps):
             output = done.traced.outputs[0][number]
             reports = done.traced.layers[number], done.plain.layers[number]
-            differences = self._differences(step, memory, output)
-            verdict = judge(step, self.bench, done.observed[number], reports, differences)
+            outputs = self._compared(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, outputs)
             if uneven.made_by(step, output, done.plain.outputs[0][number]) and not verdict.defects:
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
@@ -176,6 +179,17 @@ class _Runner:
             memory[step.output.buffer] = output
         memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
         return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
+
+    def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
+        """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
+        differences = self._differences(step, memory, output)
+        expected = softmax_output(step, memory[step.inputs[0].buffer])
+        if expected is None:
+            return ComparedOutputs(differences)
+        found = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
+        left = output.size - found.total
+        remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
+        return ComparedOutputs(differences, found, remarks)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

@@ -55,8 +55,8 @@ def _refuse_weights(path: str, boards: Sequence[Board], needed: int) -> None:
     largest = max(boards, key=lambda board: board.flash.size)
     if needed > largest.flash.size:
         raise FirmwareError(
-            f"{path}: the model does not fit the board: its weights take {needed} bytes; {largest.cpu}'s board has"
-            f" {largest.flash.size} of flash; --per-layer needs less"
+            f"{path}: the model does not fit the board: its weights take {needed:,} bytes; {largest.cpu}'s board has"
+            f" {largest.flash.size:,} of flash; --per-layer needs less"
         )
 
 
@@ -64,8 +64,8 @@ def _refuse_activations(path: str, boards: Sequence[Board], needed: int) -> None
     largest = max(boards, key=lambda board: board.ram.size)
     if needed + STACK > largest.ram.size:
         raise FirmwareError(
-            f"{path}: the model does not fit the board: at least {needed} bytes of activations at a time and {STACK} of"
-            f" stack; {largest.cpu}'s board has {largest.ram.size} of RAM; --per-layer needs less"
+            f"{path}: the model does not fit the board: at least {needed:,} bytes of activations at a time and"
+            f" {STACK:,} of stack; {largest.cpu}'s board has {largest.ram.size:,} of RAM; --per-layer needs less"
         )
 
 

@@ -110,9 +110,9 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count} of {found.total}"
-        f" elements) although no layer, given the device's own input of the first set, differs by more than"
-        f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
+        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count:,} of"
+        f" {found.total:,} elements) although no layer, given the device's own input of the first set, differs by more"
+        f" than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
         if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]

@@ -113,6 +113,13 @@ class Pair(NamedTuple):
     """Along the width."""
 
 
+def entry_parts(entry: str) -> tuple[str, str]:
+    """What an entry point computes, and its types: `("softmax", "s8_s16")` of `softmax_s8_s16`."""
+    stem, _, kind = entry.rpartition("_")
+    front, _, first = stem.rpartition("_")
+    return (front, f"{first}_{kind}") if first in ("s8", "s16") else (stem, kind)
+
+
 _CALL_VARIABLES = (
     *(f"{group}.{size}" for group in ("input_dims", "filter_dims", "output_dims") for size in "nhwc"),
     *(f"{group}.{size}" for group in ("stride", "padding", "pad_after", "dilation") for size in "hw"),

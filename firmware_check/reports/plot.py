@@ -42,6 +42,7 @@ def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Compari
         )
         axis.invert_yaxis()
         axis.set_xlabel("instructions (not cycles)")
+        axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.set_title(title, fontsize=9, parse_math=False)
         axis.legend()
     figure.tight_layout()

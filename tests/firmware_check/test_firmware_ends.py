@@ -139,8 +139,8 @@ def test_activations_too_large_for_the_board_are_said_at_once(quantized: bool, t
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 2
     assert done.stderr == (
-        f"firmware_check: {path}: the model does not fit the board: at least 9680000 bytes of activations at a time and"
-        " 32768 of stack; cortex-m55's board has 4194304 of RAM; --per-layer needs less\n"
+        f"firmware_check: {path}: the model does not fit the board: at least 9,680,000 bytes of activations at a time"
+        " and 32,768 of stack; cortex-m55's board has 4,194,304 of RAM; --per-layer needs less\n"
     )
     assert after.ru_utime - before.ru_utime < 2
 

@@ -256,3 +256,43 @@ def test_amounts_of_a_pad_that_follow_from_constants_are_constants() -> None:
     assert loaded.constants["amounts"].values() == (0, 0, 2, 2, 1, 1, 1, 1)
     (layer,) = lower(loaded).layers
     assert layer.call.output_dims == (2, 11, 11, 5)
+
+
+WIDENED = """
+g (SOURCE[2, 5] x) => (int16[2, 5] y)
+<float s = {0.1}, SOURCE z = {ZERO}, float t = {SCALE}, int16 u = {POINT}> {
+    a = DequantizeLinear(x, s, z)
+    b = Softmax<axis = AXIS>(a)
+    y = QuantizeLinear(b, t, u)
+}
+"""
+"""A softmax whose input has 8 bits and whose output has 16."""
+
+
+def widened(scale: float, point: int, source: str = "int8", axis: int = 1) -> LoweredLayer:
+    words = {"SOURCE": source, "ZERO": "128" if source == "uint8" else "0", "SCALE": f"{scale:.12g}"}
+    text = WIDENED
+    for name, value in {**words, "POINT": str(point), "AXIS": str(axis)}.items():
+        text = text.replace(name, value)
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]>{text}')
+    return only(lower(read(model)))
+
+
+@pytest.mark.parametrize("source", ["int8", "uint8"])
+def test_a_softmax_from_eight_bits_to_sixteen_has_a_function(source: str) -> None:
+    record = widened(1 / 65536, -32768, source)
+    assert record.verdict is Verdict.CMSIS_NN
+    assert record.call is not None
+    assert record.call.entry == "softmax_s8_s16"
+
+
+@pytest.mark.parametrize(("scale", "point"), [(1 / 32768, 0), (1 / 65536, 0), (1 / 32768, -32768)])
+def test_its_output_has_one_scale_and_zero_point(scale: float, point: int) -> None:
+    record = widened(scale, point)
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SOFTMAX_SCALE)
+    assert record.reason.endswith("not 1/65536 and -32768")
+
+
+def test_plain_code_does_not_widen() -> None:
+    record = widened(1 / 65536, -32768, axis=0)
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ACTIVATION_TYPE)
