@@ -156,6 +156,8 @@ class KernelCall(NamedTuple):
     """Per-channel weight scales (fully connected); None where the entry point does not ask."""
     bias: bool = True
     """Whether the model has a bias for the layer; without one callers may pass NULL."""
+    weight_offset: bool = False
+    """Whether the weights of a fully connected layer have a zero-point, which the kernel then adds to each."""
     initial_state: bool | None = False
     """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
 

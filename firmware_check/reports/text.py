@@ -131,7 +131,9 @@ def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
     lines = [f"{check.instructions:,} instructions (not cycles) in {counted(len(check.layers), 'layer')}"]
-    if predicted["layers"]:
+    if predicted["layers"] == len(check.layers):
+        lines[0] += f"; {predicted['instructions']:,} predicted"
+    elif predicted["layers"]:
         lines[0] += f"; predicted for {predicted['layers']} of them: {predicted['instructions']:,}"
         lines[0] += f"; measured there: {predicted['measured']:,}"
     memory = check.memory
@@ -176,7 +178,7 @@ def comparison(found: Comparison) -> str:
         for label, pair in zip(distinct(found.called), found.pairs, strict=True)
     ]
     head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
-    fit = TableFit(columns(), {"layer": 8, "kernel before": 16, "kernel after": 16})
+    fit = TableFit(columns(), {"layer": 8, "kernel before": 19, "kernel after": 19}, ("saved",))
     where = "on the device" if found.on_device else f"in {found.before.runtime}"
     lines = [f"instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after"]
     lines += sizes_of(before, after)

@@ -83,3 +83,15 @@ class LayerFacts:
     def weight_zero_point(self) -> bool:
         """Whether its weights have a zero-point other than 0, as int8."""
         return self.record.weights is not None and any(self.record.weights.signed_zero_points)
+
+    @property
+    def several_weight_scales(self) -> bool:
+        """Whether its weights have a scale for each output."""
+        scales = self.record.weights.scales if self.record.weights else None
+        return scales is not None and len(scales) > 1
+
+    @property
+    def activation_types(self) -> frozenset[str]:
+        """Types of the integers that it reads and writes, as the file has them."""
+        numbers = (*self.record.inputs, self.record.output)
+        return frozenset(each.elem_type for each in numbers if each is not None)

@@ -7,12 +7,14 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
 from support.models import finished, one_node, read
-from support.quantized_models import CASES
+from support.quantized_models import CASES, dense
 
 CMSIS_NN = (Verdict.CMSIS_NN, None)
 
@@ -80,6 +82,14 @@ def test_a_record_knows_the_numbers_of_its_layer() -> None:
     assert (record.weights.scale, record.weights.axis) == (pytest.approx(0.01), 0)
     assert record.output is not None
     assert record.output.scale == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("zero", "known"), [(0, True), (4, False)])
+def test_weights_with_a_zero_point_take_instructions_that_were_not_measured(zero: int, known: bool) -> None:
+    layer = only(lower(read(dense(zero=zero).model()))).layer
+    assert layer is not None
+    assert layer.call.weight_offset is not known
+    assert (cost(layer.call, parse_target("cortex-m4", "7.0.0", "gcc")) is not None) is known
 
 
 def test_a_clamp_behind_an_equal_scale_is_part_of_the_layer() -> None:

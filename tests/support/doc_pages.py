@@ -169,6 +169,7 @@ def run_page(path: Path, folder: Path) -> list[str]:
     differences, updates = [], []
     for block in blocks(page):
         if block.title:
+            (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.title).write_text(block.text, encoding="utf-8")
         if block.language in ("python", "pycon") and not block.title:
             differences += typed_in(block, path.name, names, folder)

@@ -56,10 +56,10 @@ class Qdq:
         self.real = made
         return self
 
-    def rounded(self, scale: float = 0.1, zero: int | None = None) -> Qdq:
-        """QuantizeLinear and DequantizeLinear behind the last result."""
+    def rounded(self, scale: float = 0.1, zero: int | None = None, kind: type[np.generic] | None = None) -> Qdq:
+        """QuantizeLinear and DequantizeLinear behind the last result, of its type or another."""
         name = f"{self.real}_q"
-        parameters = self._parameters(name, scale, self.zero if zero is None else zero, self.kind)
+        parameters = self._parameters(name, scale, self.zero if zero is None else zero, kind or self.kind)
         self.nodes.append(helper.make_node("QuantizeLinear", [self.real, *parameters], [name]))
         self.nodes.append(helper.make_node("DequantizeLinear", [name, *parameters], [f"{name}_real"]))
         self.real = f"{name}_real"
