@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def make_parser() -> CommandParser:
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
+    add_color(parser)
     add_keys(parser, KEYS)
     return parser
 
@@ -53,7 +54,9 @@ def run(argv: list[str]) -> int:
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
-        sys.stdout.write(layers_text(report, columns(), full_names=args.full_names))
+        sys.stdout.write(
+            layers_text(report, columns(), full_names=args.full_names, color=wants_color(args.color, sys.stdout))
+        )
     return 0
 
 
