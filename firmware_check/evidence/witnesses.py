@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.evidence.any_api import calls_of, entries_of, is_called
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 
@@ -63,7 +64,7 @@ def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
     for entry, made in calls.items():
         wrapper = wrapper_for(entry)
         branches = wrapper.branches_for(target) if wrapper else ()
-        if len(branches) < 2:
+        if len(branches) < 2 and not (branches and is_legacy(entry)):
             continue
         for number, branch in enumerate(branches):
             yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, made)

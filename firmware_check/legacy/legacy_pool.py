@@ -54,17 +54,17 @@ def _drawn(entry: str, generator: random.Random) -> Iterator[KernelCall]:
         yield _relu(entry, generator.choice((1, 3, 4, 9, 64)))
         return
     one = entry in ("convolve_HWC_q7_fast", "convolve_HWC_q7_RGB", "convolve_HWC_q15_fast")
-    high = _axis(generator)
-    wide = high if one or generator.random() < 0.6 else _axis(generator)
+    high = _axis(generator, "pool" in entry)
+    wide = high if one or generator.random() < 0.6 else _axis(generator, "pool" in entry)
     if min(high.output, wide.output) >= 1 and max(high.before, wide.before) < 6:
         yield _of_axes(entry, high, wide, generator)
 
 
-def _axis(generator: random.Random) -> _Axis:
+def _axis(generator: random.Random, pooling: bool) -> _Axis:
     pick = generator.choice
     size, kernel, stride = pick((1, 2, 3, 4, 5, 6, 8, 9)), pick((1, 1, 2, 3, 3, 5)), pick((1, 1, 2, 3))
     before, after = pick((0, 0, 1, 1, 2, 3)), pick((0, 0, 1, 1, 2))
-    before, after = min(before, kernel - 1), min(after, kernel)
+    before, after = min(before, kernel - 1), min(after, kernel - 1 if pooling else kernel)
     whole = size + before + after - kernel
     return _Axis(size, kernel, stride, before, after, whole // stride + 1 if whole >= 0 else 0)
 

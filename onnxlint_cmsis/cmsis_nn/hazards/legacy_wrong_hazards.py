@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, at_least, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, at_least, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.cmsis_nn.hazards.legacy_faults import (
     FaultyFunction,
@@ -72,20 +72,15 @@ _ODD_OUTPUT = UncheckedFault(
 )
 
 
-def _overtaken(pad: Term, stride: Term, size: Term) -> Condition:
-    """Whether a pool in place reads columns that it has overwritten, behind its first window inside the input."""
-    first = pad // stride + 1
-    return all_of(less(first * (stride - 1), pad), less(first, size))
-
-
+_OVERTAKEN = all_of(greater(PAD_W, 0), at_least(PAD_W, STRIDE_W), greater(OUT_W, 1))
 _IN_PLACE = UncheckedFault(
     "in-place",
     "wrong-result",
-    _overtaken(PAD_W, STRIDE_W, OUT_W),
+    _OVERTAKEN,
     "pools columns that it has overwritten with results",
-    "Its code for DSP pools along the width in place; with padding a result lands on a column that the next window "
-    "still reads.",
-    "Use a larger stride, or put a Pad in front.",
+    "Its code for DSP pools along the width in place; where the padding is as large as the stride, a result lands on a "
+    "column that a window still reads.",
+    "Use a stride above the padding, or put a Pad in front.",
 )
 
 
@@ -94,6 +89,10 @@ def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condi
     return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
 
 
+# The average is written behind its window is read: a first window of one column leaves that column as it is.
+_AVERAGED_IN_PLACE = _IN_PLACE._replace(
+    when=all_of(_OVERTAKEN, any_of(greater(PAD_W, STRIDE_W), equal(STRIDE_W, 1), greater(FILTER_W, PAD_W + 1)))
+)
 _LARGE_PLANE = UncheckedFault(
     "8-bit-index",
     "wrong-result",
@@ -148,7 +147,7 @@ HAZARDS: tuple[Hazard, ...] = (
     *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15, 134, 134, 137, 139))[:1],  # 5.9.0 checks for it
     *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15_NONSQUARE, 144, 144, 149, 149)),
     *in_dsp(_IN_PLACE, _pool("max_pool_q7", "arm_maxpool_q7_HWC", (217, 212, 216, 216))),
-    *in_dsp(_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
+    *in_dsp(_AVERAGED_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
     *(in_old_plain(_LARGE_PLANE, _conv(*row, 0, 0)) for row in _INDEXED),
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),
