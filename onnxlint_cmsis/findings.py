@@ -91,6 +91,8 @@ class Content:
     """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
     remedy: str = ""
     """What to do about it, as sentences."""
+    brief: str = ""
+    """The message without what people need only when they look closer; empty where there is no such part."""
 
     @property
     def text(self) -> str:

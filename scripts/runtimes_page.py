@@ -8,6 +8,7 @@ from onnxlint_cmsis.runtimes.judge import CONDITIONS
 from onnxlint_cmsis.runtimes.runtime import REVIEWED, Runtime, runtime_of
 from onnxlint_cmsis.runtimes.status_use import TFLM
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from tvm_table import tvm_table
 
 HEAD = """# Runtimes
 
@@ -91,7 +92,8 @@ The first row that holds decides. Where none does, the layer's function of CMSIS
 
 def runtimes_page() -> str:
     """The whole page."""
-    tables = "".join(_conditions(name, rows) for name, rows in CONDITIONS.items())
+    sections = {"tvm": tvm_table()}
+    tables = "".join(sections.get(name, "") + _conditions(name, rows) for name, rows in CONDITIONS.items())
     uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in TFLM)
     return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
 

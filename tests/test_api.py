@@ -142,3 +142,11 @@ def test_an_error_inside_a_fix_is_one_line(
     with pytest.raises(RuntimeError) as caught:
         fix("m.onnx")
     assert str(caught.value) == message
+
+
+def test_a_finding_tells_what_the_whole_plan_saves(tmp_path: Path) -> None:
+    path = tmp_path / "a.onnx"
+    path.write_bytes(gaining())
+    (finding,) = (each for each in lint(path, targets=M4).findings if each.resize and each.properties.get("fixable"))
+    (total,) = fix(path, targets=M4).totals
+    assert finding.properties["plan_instructions_saved.cortex-m4"] == total.instructions - total.new_instructions > 0

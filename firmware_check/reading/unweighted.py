@@ -14,10 +14,10 @@ from firmware_check.reading.result import like, result_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.other import softmax_axes
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.pool import pooling_call
+from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.lower.verdict import Cause, Decision
 

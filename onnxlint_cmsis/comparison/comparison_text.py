@@ -65,8 +65,26 @@ def time_text(pair: TimePair) -> str:
 
 
 def kernel_text(row: Row | None) -> str:
-    """Kernel that runs a layer, or the verdict where none does."""
-    return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
+    """Kernel that does the work of a layer, or the verdict where none does."""
+    return "none" if row is None else str(row.get("effective") or row.get("kernel") or row.get("verdict"))
+
+
+def cost_text(each: LayerDifference, arrow: str) -> str:
+    """Predicted instructions before and after; multiply-accumulates where these alone changed."""
+    sides = [row or {} for row in (each.before, each.after)]
+    costs = ["unknown" if row.get("instructions") is None else f"{row['instructions']:,}" for row in sides]
+    if costs[0] != costs[1]:
+        return f" {arrow} ".join(costs)
+    macs = [f"{row.get('macs') or 0:,}" for row in sides]
+    return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
+
+
+def finding_text(found: ModelDifference, finding: Finding) -> str:
+    """What a finding says, with the CPUs where it does not hold on all."""
+    cpus = [label.partition(", ")[0] for label in finding.targets]
+    every = {figure.target.partition(", ")[0] for figure in found.figures if figure.target}
+    there = f" [on {', '.join(cpus)}]" if cpus and set(cpus) < every else ""
+    return f"{in_short(finding.text, found.names)}{there}"
 
 
 def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
@@ -95,16 +113,16 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
 
 def _findings(found: ModelDifference) -> Iterator[str]:
     yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
-    yield from (in_short(_finding("+", finding), found.names) for finding in found.came)
-    yield from (in_short(_finding("-", finding), found.names) for finding in found.went)
+    yield from (_finding("+", finding, found) for finding in found.came)
+    yield from (_finding("-", finding, found) for finding in found.went)
 
 
 def _number(findings: tuple[Finding, ...]) -> str:
     return counted(sum(1 + len(finding.others) for finding in findings), "finding")
 
 
-def _finding(sign: str, finding: Finding) -> str:
-    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding.text}"
+def _finding(sign: str, finding: Finding, found: ModelDifference) -> str:
+    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(found, finding)}"
 
 
 def _layers(found: ModelDifference) -> Iterator[str]:
@@ -116,6 +134,5 @@ def _layers(found: ModelDifference) -> Iterator[str]:
 def _layer(each: LayerDifference, name: str) -> str:
     old, new = (kernel_text(row) for row in (each.before, each.after))
     kernels = new if old == new else f"{old} -> {new}"
-    costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
-    cost = " -> ".join("unknown" if number is None else f"{number:,}" for number in costs)
-    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; {cost} predicted instructions"
+    cost = cost_text(each, "->")
+    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; predicted instructions {cost}"

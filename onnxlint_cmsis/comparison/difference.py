@@ -206,4 +206,4 @@ def _seen(row: Row | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
     if row is None:
         return None
-    return *(row.get(name) for name in ("verdict", "kernel", "instructions")), row.get("macs") or 0
+    return *(row.get(name) for name in ("verdict", "kernel", "effective", "instructions")), row.get("macs") or 0

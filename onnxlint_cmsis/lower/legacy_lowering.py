@@ -16,9 +16,10 @@ from onnxlint_cmsis.lower.epilogue import has_bias, linear_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.other import lower_softmax, lower_transpose_axes
+from onnxlint_cmsis.lower.other import lower_transpose_axes
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.pool import lower_pool
+from onnxlint_cmsis.lower.softmax import lower_softmax
 from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.without_function import INTEGERS, is_shape_arithmetic

@@ -76,7 +76,7 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
     yield from fix_lines(file, run)
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
-        yield finding_line(file, finding, said(finding, file, run), run)
+        yield finding_line(file, finding, said(finding, file, run, brief=not run.explain), run)
         for label, text in _details(finding, file, run):
             if label in _ONCE and (label, text) in told:
                 continue
@@ -98,7 +98,7 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
     remedy = what_to_do(finding)
     if remedy:
         yield "do", with_short_names(remedy, file, run)
-    if "option" in finding.properties:
+    if run.explain and "option" in finding.properties:
         yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
         yield from _explanation(finding, file, run)

@@ -110,13 +110,21 @@ def _cpu(target: TargetSummary) -> str:
 
 
 def _cost(summary: FileSummary) -> str:
-    """Predicted instructions, and the layers left out, once where these are as many on every target."""
+    """Predicted instructions, and the layers left out."""
     known = _each(summary, [target.instructions for target in summary.targets])
-    unknown = [target.unknown_cost for target in summary.targets]
-    if not any(unknown):
-        return f"{known} predicted instructions (not cycles)"
-    left = counted(unknown[0], "layer") if len(set(unknown)) == 1 else f"{_each(summary, unknown)} layers"
-    return f"{known} predicted instructions (not cycles), {left} of unknown cost left out"
+    left = _left_out(summary)
+    return f"{known} predicted instructions (not cycles){left and f', {left} left out'}"
+
+
+def _left_out(summary: FileSummary) -> str:
+    """`2 layers of unknown cost on cortex-m4 and 1 on cortex-m55`; without CPUs where all have as many."""
+    cpus: dict[int, list[str]] = {}
+    for target in summary.targets:
+        cpus.setdefault(target.unknown_cost, []).append(_cpu(target))
+    alike = len(cpus) == 1
+    places = {number: "" if alike else f" on {', '.join(names)}" for number, names in cpus.items() if number}
+    words = [f"{counted(number, 'layer')} of unknown cost{where}" for number, where in places.items()][:1]
+    return " and ".join([*words, *(f"{number}{where}" for number, where in list(places.items())[1:])])
 
 
 def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:

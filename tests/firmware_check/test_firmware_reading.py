@@ -224,6 +224,39 @@ def test_scales_of_each_channel_come_with_the_operators_on_integers(signed: bool
         assert np.allclose(ours, real, rtol=1e-6)
 
 
+def squeezed(folder: Path) -> str:
+    """Squeeze between a two-dimensional and a one-dimensional convolution, whose weights are quantized at run time."""
+    nodes = [
+        *rounded("x", "d"), *rounded("w2", "v2"), *rounded("w1", "v1"),
+        helper.make_node("Conv", ["d", "v2"], ["a"], name="planar"),
+        *rounded("a", "b"),
+        helper.make_node("Squeeze", ["b", "axis"], ["c"], name="squeeze"),
+        *rounded("c", "e"),
+        helper.make_node("Conv", ["e", "v1"], ["f"], name="linear"),
+        *rounded("f", "y"),
+    ]  # fmt: skip
+    weights = {"w2": np.full((4, 3, 1, 3), 1.3), "w1": np.full((2, 4, 3), -99.0), "k": np.array(0.5)}
+    path = models.save(folder, "squeezed", nodes, ([1, 3, 1, 12], [1, 2, 8]), weights)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2], np.int64), "axis"))
+    onnx.save(model, path)
+    return path
+
+
+def test_a_value_behind_a_reshape_has_the_name_and_shape_of_what_reshapes_it(tmp_path: Path) -> None:
+    """It is moved twice; ONNX Runtime is asked for the layer from the Squeeze's result on."""
+    steps = read_with_pools(squeezed(tmp_path), tmp_path).program.steps
+    (source,) = next(step.inputs for step in steps if step.label == "linear")
+    assert (source.tensor, source.shape) == ("e_q", (1, 4, 10))
+
+
+def test_weights_that_are_quantized_at_run_time_are_constants(tmp_path: Path) -> None:
+    steps = read_with_pools(squeezed(tmp_path), tmp_path).program.steps
+    weights = {step.label: step.arrays[0].values for step in steps if step.arrays}
+    assert {name: set(values.tolist()) for name, values in weights.items()} == {"planar": {3}, "linear": {-128}}
+
+
 SIX_AXES = (1, 2, 2, 6, 2, 3)
 
 

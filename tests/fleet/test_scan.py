@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import zipfile
 
 import onnx
 import pytest
@@ -42,6 +43,18 @@ def test_rows_are_what_linting_finds(tmp_path):
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_a_chain_of_urls_goes_into_an_archive(tmp_path):
+    paths = models(tmp_path, 2)
+    with zipfile.ZipFile(tmp_path / "zoo.zip", "w") as archive:
+        for path in paths:
+            archive.write(path, path.name)
+            path.unlink()
+    for place, (url, number) in enumerate((("zip://*.onnx::", 2), ("zip://m00.onnx::file://", 1))):
+        out = tmp_path / f"out{place}"
+        assert scan(f"{url}{tmp_path / 'zoo.zip'}", "--out", out) == 0
+        assert [row["status"] for row in rows(out) if row["kind"] == "file"] == ["ok"] * number
 
 
 def test_a_clock_gives_each_target_a_range(tmp_path):

@@ -17,7 +17,7 @@ from onnxlint_cmsis.results.fix_result import (
     TargetTotal,
     TensorChange,
 )
-from onnxlint_cmsis.results.proof_result import Difference, Proof
+from onnxlint_cmsis.results.proof_result import Difference, Proof, ValueChange
 from onnxlint_cmsis.results.short_names import WIDEST, cut
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import NASTY, TARGET, a_run
@@ -96,6 +96,16 @@ def test_a_model_left_alone_says_why_and_what_is_locked():
         "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: 'stem'",
     ]
     assert len(shown(LEFT, quiet=True).splitlines()) == 1
+
+
+def test_what_inexact_repairs_changed_is_no_part_of_the_proof():
+    assert CHANGED.proof is not None
+    exact = CHANGED.proof._replace(differences=(), written=False)
+    changes = ValueChange("y", 0.5, 0.5, 1.0), ValueChange("z", 1.0, 2.0, 0.5)
+    told = shown(CHANGED._replace(proof=exact, changes=changes))
+    assert "    changes  'y' by at most 1 step of 0.5 (0.5)" in told.splitlines()
+    assert "    changes  'z' by at most 0.5 steps of 2 (1)" in told.splitlines()
+    assert "before and after all but these changes: every output is bit for bit the same" in told
 
 
 def test_reasons_cannot_break_the_report():

@@ -169,6 +169,7 @@ def run_page(path: Path, folder: Path) -> list[str]:
     differences, updates = [], []
     for block in blocks(page):
         if block.title:
+            (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.title).write_text(block.text, encoding="utf-8")
         if block.language in ("python", "pycon") and not block.title:
             differences += typed_in(block, path.name, names, folder)
@@ -187,7 +188,10 @@ def run_page(path: Path, folder: Path) -> list[str]:
 def update(path: Path, page: str, updates: list[tuple[Typed, str]]) -> None:
     """Write new outputs into a page; one with a line `...` is for its author to renew."""
     for typed, got in reversed(updates):
-        if "...\n" not in typed.wanted.splitlines(keepends=True):
-            text = "".join(f"{line.rstrip()}\n" for line in got.rstrip().splitlines())
-            page = page[: typed.start] + text + page[typed.start + len(typed.wanted) :]
+        old, new = typed.wanted.splitlines(), [line.rstrip() for line in got.rstrip().splitlines()]
+        if "..." in old:
+            continue
+        if len(old) == len(new):
+            new = [before if matches(before, after) else after for before, after in zip(old, new, strict=True)]
+        page = page[: typed.start] + "".join(f"{line}\n" for line in new) + page[typed.start + len(typed.wanted) :]
     path.write_text(page, encoding="utf-8")
