@@ -125,7 +125,7 @@ g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 4] y) <
 
 
 def test_scales_of_a_quantized_model_state_ranges(tmp_path: Path) -> None:
-    """The input is -4 to 3.97: 5 bits. Weights are 1: 6 bits. The output is 0 to 15.94, and 15.94 * 8 is 127.5: 2 bits."""
+    """The input is -4 to 3.97: 5 bits. Weights are 1: 6 bits. The output is 0 to 15.94, whose 8th is 127.5: 2."""
     found = formats(tmp_path, text(QUANTIZED.strip()))["Conv"]
     assert (found["input"], found["weights"], found["output"]) == (5, 6, 2)
     assert (found["out_shift"], found["unknown"]) == (9, "")
