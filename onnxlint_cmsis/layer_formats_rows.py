@@ -8,8 +8,9 @@ from onnxlint_cmsis.q_formats.layer_formats import ModelFormats
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.layer_rows import Row
     from onnxlint_cmsis.q_formats.activation_ranges import Measured
+
+    Row = dict[str, object]
 
 
 def with_formats(rows: list[Row], model: ModelAnalysis, calibration: str) -> list[Row]:

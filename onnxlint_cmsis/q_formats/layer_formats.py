@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.lower.folded_weights import folded
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.q_formats.activation_ranges import only_reader, range_of
-from onnxlint_cmsis.q_formats.folded_weights import folded
 from onnxlint_cmsis.q_formats.q_number import RealRange, Shifts, fraction_bits, shifts
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.q_formats.activation_ranges import Measured
-    from onnxlint_cmsis.q_formats.real_values import Read
 
 KEEPERS = ("relu", "max_pool", "avgpool")
 """Stems of entry points that write the Q-format that they read."""
@@ -91,10 +91,15 @@ class ModelFormats:
         """Range of what a layer writes; behind it a Relu cuts off what is below 0 in any case."""
         tensor = record.epilogue.tensor if record.epilogue else record.node.outputs[0]
         reader = self._behind(tensor)
-        if reader is not None and reader.is_op("Relu"):
+        if reader is not None and self._clamps(reader):
             behind = range_of(self._graph, reader.outputs[0], self._measured)
             return behind or range_of(self._graph, tensor, self._measured)
         return range_of(self._graph, tensor, self._measured)
+
+    def _clamps(self, node: Node) -> bool:
+        """Whether a node cuts off what is below 0."""
+        record = self._records.get(node.index)
+        return record is not None and _stem(record) == "relu"
 
     def _behind(self, tensor: str) -> Node | None:
         """The node that alone reads a tensor, behind what computes nothing."""

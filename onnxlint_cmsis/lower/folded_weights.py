@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.lower.operands import operands, parameters_of
+from onnxlint_cmsis.lower.real_values import along, real_values
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.q_formats.real_values import along, real_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.q_formats.real_values import Read
+    from onnxlint_cmsis.lower.real_values import Read
 
     Numbers = NDArray[np.float64]
 
 _EPSILON = 1e-5
 
 
-class Folded(NamedTuple):
+class FoldedWeights(NamedTuple):
     """Real weights and bias of a layer."""
 
     weights: Numbers
@@ -31,7 +31,7 @@ class Folded(NamedTuple):
     """One for each output channel."""
 
 
-def folded(graph: Graph, read: Read, record: LoweredLayer) -> Folded | None:
+def folded(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     """Weights and bias of a layer; None where they are not stored, or what is folded in is not known."""
     made = _own(graph, read, record)
     tensor = record.node.outputs[0]
@@ -41,7 +41,7 @@ def folded(graph: Graph, read: Read, record: LoweredLayer) -> Folded | None:
     return made
 
 
-def _own(graph: Graph, read: Read, record: LoweredLayer) -> Folded | None:
+def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     node, layer = record.node, record.layer
     where = operands(node.domain, node.op_type)
     weights = _operand(graph, read, node, where.weights)
@@ -57,7 +57,7 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> Folded | None:
         if stored is None or stored.size not in (1, channels):
             return None
         bias = np.broadcast_to(stored.reshape(-1), (channels,)) * _factor(node, "beta")
-    return Folded(weights * _factor(node, "alpha"), bias)
+    return FoldedWeights(weights * _factor(node, "alpha"), bias)
 
 
 def _operand(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:
@@ -93,7 +93,7 @@ def _factor(node: Node, name: str) -> float:
     return float(value) if isinstance(value, (int, float)) else 1.0
 
 
-def _with(graph: Graph, read: Read, node: Node, tensor: str, made: Folded) -> Folded | None:
+def _with(graph: Graph, read: Read, node: Node, tensor: str, made: FoldedWeights) -> FoldedWeights | None:
     """With a node behind taken in; a node that computes nothing leaves all as it is."""
     if node.is_op("BatchNormalization"):
         return _normalized(graph, read, node, made)
@@ -108,14 +108,14 @@ def _with(graph: Graph, read: Read, node: Node, tensor: str, made: Folded) -> Fo
     if node.is_op("Mul", "Div"):
         return _scaled(made, flat if node.is_op("Mul") else 1 / flat)
     sign = -1.0 if node.is_op("Sub") and not first else 1.0
-    return Folded(sign * made.weights, sign * made.bias + (-flat if node.is_op("Sub") and first else flat))
+    return FoldedWeights(sign * made.weights, sign * made.bias + (-flat if node.is_op("Sub") and first else flat))
 
 
-def _scaled(made: Folded, factor: Numbers) -> Folded:
-    return Folded(made.weights * along(factor, made.weights.ndim, 0), made.bias * factor)
+def _scaled(made: FoldedWeights, factor: Numbers) -> FoldedWeights:
+    return FoldedWeights(made.weights * along(factor, made.weights.ndim, 0), made.bias * factor)
 
 
-def _normalized(graph: Graph, read: Read, node: Node, made: Folded) -> Folded | None:
+def _normalized(graph: Graph, read: Read, node: Node, made: FoldedWeights) -> FoldedWeights | None:
     numbers = [real_values(graph, read, name) for name in node.inputs[1:5]]
     if len(numbers) < 4 or any(each is None for each in numbers):
         return None
@@ -123,4 +123,4 @@ def _normalized(graph: Graph, read: Read, node: Node, made: Folded) -> Folded | 
     epsilon = node.attributes.get("epsilon", _EPSILON)
     factor = scale / np.sqrt(variance + (float(epsilon) if isinstance(epsilon, (int, float)) else _EPSILON))
     found = _scaled(made, factor)
-    return Folded(found.weights, found.bias - mean * factor + shift)
+    return FoldedWeights(found.weights, found.bias - mean * factor + shift)
