@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
 from onnxlint_cmsis.errors import CalibrationError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def make_parser() -> CommandParser:
         help="with --api legacy: inputs for ONNX Runtime that give the Q-formats of activations, an .npy file or an "
         ".npz file with an array for each input; the first axis counts samples",
     )
+    add_color(parser)
     add_keys(parser, KEYS)
     return parser
 
@@ -60,7 +61,9 @@ def run(argv: list[str]) -> int:
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
-        sys.stdout.write(layers_text(report, columns(), full_names=args.full_names))
+        sys.stdout.write(
+            layers_text(report, columns(), full_names=args.full_names, color=wants_color(args.color, sys.stdout))
+        )
     return 0
 
 
