@@ -18,8 +18,8 @@ from firmware_check.tflite.tflite_space import bounds
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
-from support..py import random_chain
 from support.tflite_models import tensor
+from support.tflite_steps import random_chain
 from support.tflite_writer import operator_code, write
 
 needs_litert = pytest.mark.skipif(
