@@ -89,7 +89,7 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
 def _summary(file: FileResult, run: Run) -> Iterator[str]:
     lines = list(summary_lines(file))
     if lines:
-        yield paint(f"{printable(file.path)}: summary", "path", run.color)
+        yield paint(wrapped(f"{printable(file.path)}: summary", run.width), "path", run.color)
     yield from (labelled(label, with_short_names(text, file, run), run) for label, text in lines)
 
 
