@@ -41,6 +41,19 @@ LOCAL_NAMES: dict[str, tuple[str, ...]] = {
 }
 """Variable of the tables to what kernels call it."""
 
+LEGACY_NAMES: dict[str, tuple[str, ...]] = {
+    "input_dims.c": ("ch_im_in",),
+    "output_dims.c": ("ch_im_out",),
+    "output_dims.w": ("dim_im_out",),
+    "filter_dims.h": ("dim_kernel_y",),
+    "filter_dims.w": ("dim_kernel_x",),
+    "padding.h": ("padding_y",),
+    "padding.w": ("padding_x",),
+    "stride.h": ("stride_y",),
+    "stride.w": ("stride_x",),
+}
+"""The same in the checks of the functions for q7 and q15."""
+
 
 class Drift(NamedTuple):
     """A row that the tree does not bear out."""
@@ -148,6 +161,9 @@ def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
         return False
     if citation.params:
         return citation.nested or _asks_the_same(tree.expanded(source, source.statement(line)), citation)
+    if citation.whole:
+        read = set(re.findall(r"\w+", source.statement(line)))
+        return all(read & set(LEGACY_NAMES[each]) for each in citation.asks.names())
     names = {name for each in citation.asks.names() for name in LOCAL_NAMES.get(each, (each,))}
     wanted = {*names, *citation.words, citation.function}
     return any(re.search(rf"\b{re.escape(word)}\b", text) for word in wanted)
