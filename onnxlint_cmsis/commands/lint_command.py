@@ -105,10 +105,10 @@ def _check_baselines(jobs: list[Job]) -> None:
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     """Lint, and tell standard error what went wrong inside."""
-    from onnxlint_cmsis.commands.progress import Progress
+    from onnxlint_cmsis.commands.progress import ProgressLine
 
     fixing = any(job.fix for job in jobs)  # which searches and proves, for minutes where a model is large
-    linted, progress = [], Progress(len(jobs), least=1 if fixing else 2)
+    linted, progress = [], ProgressLine(len(jobs), least=1 if fixing else 2)
     progress.at(jobs[0].path if jobs else "")
     for each in lint_all(jobs, args.jobs):
         linted.append(each)

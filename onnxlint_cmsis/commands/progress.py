@@ -8,7 +8,7 @@ from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.reporters.plain import printable
 
 
-class Progress:
+class ProgressLine:
     """A line that says how many of some things are done; nothing where standard error is no terminal."""
 
     def __init__(self, things: int, noun: str = "files", *, least: int = 2) -> None:

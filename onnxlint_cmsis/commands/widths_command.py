@@ -89,14 +89,14 @@ def _model(path: str, settings: Settings) -> ModelAnalysis:
 
 def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[Staircase]:
     from onnxlint_cmsis.cmsis_nn.cost import predicted
-    from onnxlint_cmsis.commands.progress import Progress
+    from onnxlint_cmsis.commands.progress import ProgressLine
     from onnxlint_cmsis.planning.planning_input import planning_input
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.planning.staircase import staircases
 
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     open_ones = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
-    progress = Progress(len(open_ones), "classes", least=1)
+    progress = ProgressLine(len(open_ones), "classes", least=1)
     found = []
     for each in staircases(planning_input(model, prices), prices, reach):
         found.append(each)
