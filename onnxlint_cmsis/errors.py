@@ -38,3 +38,7 @@ class NotAppliedError(Exception):
 
 class UnreadableError(NotAppliedError):
     """External data cannot be read; the text names the tensor and the file."""
+
+
+class CalibrationError(Exception):
+    """Inputs that do not fit a model, or a model that does not run on them; the text is one line."""

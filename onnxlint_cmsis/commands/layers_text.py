@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 HEAD = (
     "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "scratch",
-    "constants", "fused", "classes", "writes",
+    "constants", "fused", "classes", "Q-format", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
-SPARE = ("runtime", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
+SPARE = (
+    "runtime", "Q-format", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes",
+    "writes",
+)  # fmt: skip
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 27}
 """Columns whose cells are shortened in the middle first, and the least characters of a cell."""
@@ -92,6 +95,8 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
             node = label_of(row)
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
     yield from _reasons(rows, names)
+    unknown = {str(found["unknown"]) for row in rows if isinstance(found := row.get("q_format"), dict)} - {""}
+    yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
 
 
 def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
