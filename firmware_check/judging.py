@@ -40,6 +40,8 @@ SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 
 """The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates.
 
 A constant of half a step makes every sum of a lookup a half."""
+_CURVE_ERROR = 2.0**-23
+"""Absolute error of ONNX Runtime's curves, which are polynomials in float32; more than a step of the least scales."""
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
@@ -95,7 +97,8 @@ def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observ
 def _allowed(step: Step) -> int:
     if step.function == "arm_softmax_s16":
         return softmax_s16.allowed_difference(cast(int, step.numbers["row"]))
-    return TOLERANCE[step.output.quantization.bits]
+    curve = int(_CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
+    return TOLERANCE[step.output.quantization.bits] + curve
 
 
 def _values(differences: Differences | None, step: Step) -> list[str]:
