@@ -104,6 +104,10 @@ class Dims(NamedTuple):
     """Channels."""
 
 
+NO_FRONT = Dims(0, 0, 0, 0)
+"""What a call that pads nothing, or on the plane alone, has in front."""
+
+
 class Pair(NamedTuple):
     """Two sizes of the spatial plane (`cmsis_nn_tile`)."""
 
@@ -151,6 +155,10 @@ class KernelCall(NamedTuple):
     """Whether the model has a bias for the layer; without one callers may pass NULL."""
     initial_state: bool | None = False
     """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
+    permutation: tuple[int, ...] = ()
+    """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
+    pad_front: Dims = NO_FRONT
+    """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""
