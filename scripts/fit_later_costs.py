@@ -58,12 +58,14 @@ def records() -> tuple[dict[str, Any], ...]:
         return tuple(json.loads(line) for line in lines)
 
 
-def later_rows(target: Target) -> Iterator[LaterRow]:
-    """What was measured of one build: a release that is not named had the same instructions as the one before it."""
+def later_rows(target: Target, parts: tuple[str, ...] = (FIT, APART)) -> Iterator[LaterRow]:
+    """What was measured of one build; where main is not named, it had 7.0.0's instructions, to a count of the clock."""
     builds = [f"{target.release}-{target.isa.value}"]
     if target.release == "main":
         builds.append(f"7.0.0-{target.isa.value}")
     for record in records():
+        if record["part"] not in parts:
+            continue
         found = next((record["instructions"][name] for name in builds if name in record["instructions"]), None)
         row = _row(record, target, found) if found is not None else None
         if row is not None:
@@ -75,7 +77,7 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
     taken = route(call, target)
     kernel = taken.effective
     if call.entry.startswith("softmax_s8"):
-        ends = ends_of(call, taken)
+        ends = ends_of(call, target.isa, taken)
         if ends is None or "level" not in record:
             return None
         place, word = (0, "least") if record["level"] == LEAST else (1, "most")
@@ -84,7 +86,7 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
     if call.entry == "transpose_conv_s8" and kernel == "arm_convolve_s8":
         kernel += ", reversed weights"
     if call.entry == "convolve_s8":
-        kernel += f", {'under' if 'narrow.pair' in (counts or {}) and _narrow(call) else 'from'} 4 columns"
+        kernel += f", {'under' if _narrow(call) else 'from'} 4 columns"
     return LaterRow(kernel, call.entry, call, counts, instructions, record["part"]) if counts else None
 
 
@@ -124,20 +126,26 @@ def made_later(target: Target, known: Mapping[str, float]) -> dict[str, object]:
     """What a file says of the later measurements: rows fitted, errors of those held apart, instructions."""
     rows = list(later_rows(target))
     found = fit_later(rows, known)
-    errors = later_errors(rows, {**known, **found})
     return {
         "rows": sum(row.part == FIT for row in rows),
-        "apart_error_percent": {
-            kernel: {
-                "rows": len(error),
-                "median": round(float(np.median(error)), DIGITS),
-                "p95": round(float(np.percentile(error, 95)), DIGITS),
-                "max": round(max(error), DIGITS),
-            }
-            for kernel, error in errors.items()
-        },
+        "apart_error_percent": published(rows, {**known, **found}),
         "instructions": dict(sorted(found.items())),
     }
+
+
+def _told(error: list[float]) -> dict[str, float]:
+    """What is published of errors."""
+    return {
+        "rows": len(error),
+        "median": round(float(np.median(error)), DIGITS),
+        "p95": round(float(np.percentile(error, 95)), DIGITS),
+        "max": round(max(error), DIGITS),
+    }
+
+
+def published(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Errors of the rows held apart, by kernel."""
+    return {kernel: _told(error) for kernel, error in later_errors(rows, table).items()}
 
 
 def update_later(file: Path, *, check: bool) -> bool:

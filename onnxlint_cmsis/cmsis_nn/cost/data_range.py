@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.types import KernelCall, Target
+from onnxlint_cmsis.types import Isa, KernelCall, Target
 
 KERNELS = {"arm_softmax_s8": "softmax_s8", "arm_softmax_s8_s16": "softmax_s8_s16"}
 """Function to the stem of its pieces."""
@@ -22,29 +22,30 @@ ENDS = ("least", "most")
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
     """Least and most instructions of one call whose data decide; None for other calls, and where not measured."""
     table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
-    ends = ends_of(call, taken)
+    ends = ends_of(call, target.isa, taken)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
         return None
     least, most = (round(_total(counts, table)) for counts in ends)
     return least, most
 
 
-def ends_of(call: KernelCall, taken: Route) -> tuple[Counts, Counts] | None:
+def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
     """How often each piece runs at either end; None for a call whose data decide nothing, or of unknown size."""
     name, sizes = KERNELS.get(taken.effective), sizes_of(call)
-    if name is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1:
+    if name is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
         return None
-    least, most = (_counts(f"{name}.{end}", sizes) for end in ENDS)
+    least, most = (_counts(f"{name}.{end}", sizes, isa) for end in ENDS)
     return least, most
 
 
-def _counts(name: str, sizes: LoopSizes) -> Counts:
+def _counts(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """The largest of a row, the other values, and on MVE gcc's vectors that look for the largest."""
     rows, length = sizes.n, sizes.in_c
+    counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * (length - 1)}
+    if isa is not Isa.MVE:
+        return counts
     sixteens, rest = (length - 1) // 16, (length - 1) % 16
-    return {
-        name: 1,
-        f"{name}.row": rows,
-        f"{name}.element": rows * length,
+    return counts | {
         f"{name}.sixteen": rows * sixteens,
         f"{name}.sixteens": rows * (sixteens > 0),
         f"{name}.eight": rows * (rest // 8),

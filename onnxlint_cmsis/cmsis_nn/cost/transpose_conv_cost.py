@@ -39,8 +39,8 @@ def reversed_convolution(sizes: LoopSizes, isa: Isa) -> Counts:
 def _upscaled(sizes: LoopSizes, factor_h: int, factor_w: int, isa: Isa) -> Counts:
     """Columns of windows over an input of which every second row or column is filled, the others skipped."""
     images, pixels, depth = sizes.n, sizes.n * sizes.pixels, sizes.depth
-    rows = _copied(sizes.out_h, sizes.filter_h, sizes.pad_h, sizes.in_h, factor_h)
-    columns = _copied(sizes.out_w, sizes.filter_w, sizes.pad_w, sizes.in_w, factor_w)
+    rows = copied_taps(sizes.out_h, sizes.filter_h, sizes.pad_h, sizes.in_h, factor_h)
+    columns = copied_taps(sizes.out_w, sizes.filter_w, sizes.pad_w, sizes.in_w, factor_w)
     within = images * rows * sizes.out_w
     counts = {
         "upscaled": 1,
@@ -61,7 +61,7 @@ def _upscaled(sizes: LoopSizes, factor_h: int, factor_w: int, isa: Isa) -> Count
     return counts
 
 
-def _copied(outputs: int, size: int, padding: int, inputs: int, factor: int) -> int:
+def copied_taps(outputs: int, size: int, padding: int, inputs: int, factor: int) -> int:
     """How many taps along one axis, over all output positions, fall on a value of the input."""
     places = (output - padding + tap for output in range(outputs) for tap in range(size))
     return sum(0 <= place < inputs and place % factor == 0 for place in places)
