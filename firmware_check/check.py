@@ -10,7 +10,7 @@ import numpy as np
 
 from firmware_check.advice import advice_on
 from firmware_check.build import Bench, Image
-from firmware_check.compilers import label_of
+from firmware_check.compilers import judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.flagged import flagged_layers
@@ -21,11 +21,14 @@ from firmware_check.program import side_by_side
 from firmware_check.progress import Progress
 from firmware_check.reference import Arrays, input_ranges
 from firmware_check.room import check_room
+from firmware_check.softmax_arithmetic import UNDEFINED, softmax_output
 from firmware_check.target_check import TargetCheck
-from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare
+from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, LayerVerdict, compare
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from firmware_check.opening import OpenedModel
     from firmware_check.program import Program, Step, Value
 
@@ -59,6 +62,20 @@ class _Ran:
     """The model's outputs for each set; empty where layers ran apart."""
     image: Image
     memory: Memory
+
+
+class Uneven:
+    """Memory in which the traced and the untraced build hold other bytes."""
+
+    def __init__(self) -> None:
+        self._buffers: set[int] = set()
+
+    def made_by(self, step: Step, traced: np.ndarray, untraced: np.ndarray) -> bool:
+        """Whether a layer writes other bytes in one build than in the other although both give it the same inputs."""
+        given = any(value.buffer in self._buffers for value in step.inputs)
+        same = np.array_equal(traced, untraced)
+        (self._buffers.discard if same else self._buffers.add)(step.output.buffer)
+        return not same and not given
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +143,22 @@ class _Runner:
         remarks = [
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
         ]
+        if row.costs and not judges_costs(row):
+            remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)
         flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
-            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
+            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime, names=self._names(),
         )  # fmt: skip
+
+    def _names(self) -> Mapping[str, str]:
+        """Short forms of the names of nodes, as the linter shows them."""
+        from onnxlint_cmsis.coverage.naming import layer_names
+
+        return layer_names(self.model.graph, self.model.graph.nodes).names
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
@@ -141,19 +166,30 @@ class _Runner:
         sets = [[value.to_memory(value.integers(each[value.tensor])) for value in given] for each in known]
         done = execute(program, self.bench, folder, self.model.path, sets)
         memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
-        verdicts = []
+        verdicts, uneven = [], Uneven()
         for number, step in enumerate(program.steps):
             output = done.traced.outputs[0][number]
             reports = done.traced.layers[number], done.plain.layers[number]
-            differences = self._differences(step, memory, output)
-            verdict = judge(step, self.bench, done.observed[number], reports, differences)
-            if not verdict.defects and not np.array_equal(output, done.plain.outputs[0][number]):
+            outputs = self._compared(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, outputs)
+            if uneven.made_by(step, output, done.plain.outputs[0][number]) and not verdict.defects:
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
         memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
         return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
+
+    def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
+        """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
+        differences = self._differences(step, memory, output)
+        expected = softmax_output(step, memory[step.inputs[0].buffer])
+        if expected is None:
+            return ComparedOutputs(differences)
+        found = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
+        left = output.size - found.total
+        remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
+        return ComparedOutputs(differences, found, remarks)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""

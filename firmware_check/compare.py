@@ -66,6 +66,11 @@ class Comparison:
     """Changed outputs, and what --strict asks for."""
 
     @property
+    def called(self) -> list[str]:
+        """What people call the layers of the pairs."""
+        return [(self.before if pair.before else self.after).called(pair.label) for pair in self.pairs]
+
+    @property
     def agrees(self) -> bool:
         """Whether both checks agree and nothing is against the comparison."""
         return self.before.agrees and self.after.agrees and not self.disagreements
@@ -96,7 +101,7 @@ def compare_checks(
     pairs = _pairs((models[0], before), (models[1], after))
     found = [
         Disagreement(
-            "FWC005", f"output {number}: {each.count} of {each.total} integers changed, by up to {each.largest}"
+            "FWC005", f"output {number}: {each.count:,} of {each.total:,} integers changed, by up to {each.largest}"
         )
         for number, each in enumerate(outputs)
         if each.count
@@ -164,7 +169,7 @@ def _strictly(pairs: tuple[LayerPair, ...]) -> list[Disagreement]:
     """At least one layer's kernel or instruction count better, none worse."""
     worse = [pair for pair in pairs if pair.gain < -NOISE]
     better = [pair for pair in pairs if pair.gain > NOISE or (pair.rerouted and pair.gain >= -NOISE)]
-    found = [Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain} instructions more") for pair in worse]
+    found = [Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain:,} instructions more") for pair in worse]
     if not better:
         found.append(Disagreement("FWC006", "no layer has a better kernel or takes fewer instructions"))
     return found

@@ -24,13 +24,15 @@ class CompilerRow(NamedTuple):
     flags: tuple[str, ...]
     """Flags of every file."""
     trace: tuple[str, ...]
-    """Flags that call a hook when a function is entered and left, but not one that is inlined."""
+    """Flags that call a hook when a function is entered and left, static kernels among them, helpers of headers not."""
     rescue: tuple[str, ...] = ()
     """Flags to try again with where the compiler ends with an internal error."""
     rescued: str = ""
     """What these flags leave out, for the report."""
-    costs: bool = False
-    """Whether the cost model was measured with it."""
+    assembly: bool = True
+    """Whether it compiles CMSIS-NN's inline assembly; else ARM_MATH_AUTOVECTORIZE takes the C code beside it."""
+    costs: str = ""
+    """Version that the cost model was measured with; empty where it was not measured with it."""
 
 
 GCC = CompilerRow(
@@ -41,16 +43,17 @@ GCC = CompilerRow(
     ("-finstrument-functions", "-finstrument-functions-exclude-file-list=Include/,arm-none-eabi/,gcc/"),
     ("-fdisable-rtl-combine",),
     "its combine pass (-fdisable-rtl-combine)",
-    costs=True,
+    costs="12.2",
 )
 # The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs
 # and does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code instead.
 CLANG = CompilerRow(
     "clang",
-    ("clang", *(f"clang-{version}" for version in range(22, 13, -1))),
+    (*(f"clang-{version}" for version in range(22, 13, -1)), "clang"),
     "clang-16",
     ("--target=arm-none-eabi", "-DARM_MATH_AUTOVECTORIZE"),
-    ("-finstrument-functions-after-inlining",),
+    ("-finstrument-functions-after-inlining", "-finline-hint-functions"),
+    assembly=False,
 )
 COMPILERS = (GCC, CLANG)
 """In the order they are shown."""
@@ -72,9 +75,8 @@ def program_of(row: CompilerRow) -> str:
     """Path of a compiler; FirmwareError says what to install."""
     found = next((path for path in map(shutil.which, row.programs) if path), None)
     if found is None:
-        raise FirmwareError(
-            f"{row.programs[0]} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})"
-        )
+        program = row.programs[-1]
+        raise FirmwareError(f"{program} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})")
     return found
 
 
@@ -89,6 +91,11 @@ def label_of(row: CompilerRow) -> str:
     """Name and version for reports: `gcc 12.2.1`."""
     found = _VERSION.findall(version_of(row))
     return f"{row.name} {found[-1] if row is GCC else found[0]}" if found else row.name
+
+
+def judges_costs(row: CompilerRow) -> bool:
+    """Whether the cost model was measured with this compiler in this version; other versions make other code."""
+    return bool(row.costs) and f"{label_of(row)}.".startswith(f"{row.name} {row.costs}.")
 
 
 @cache

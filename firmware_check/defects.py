@@ -51,8 +51,8 @@ def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[s
             yield code_of(hazard), f"{'; '.join(said)}; a known defect of this release: {hazard.id}"
 
 
-def unseen(predicted: Route | None, trouble: Trouble) -> Iterator[str]:
-    """What is said of hazards whose effect did not occur."""
+def unseen(predicted: Route | None, trouble: Trouble, assembly: bool = True) -> Iterator[str]:
+    """What is said of hazards whose effect did not occur; without `assembly` none of inline assembly can."""
     for hazard in predicted.hazards if predicted else ():
-        if hazard.kind in SURE and not trouble.of(hazard):
+        if hazard.kind in SURE and (assembly or not hazard.assembly) and not trouble.of(hazard):
             yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from firmware_check import softmax_s16
+from firmware_check.compilers import judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from firmware_check.observe import Observed
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
-    from firmware_check.verdict import Differences
+    from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.types import Target
 
@@ -27,14 +30,16 @@ that channels whose weights are all zero take up to a tenth less."""
 
 MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 """CPUs that the cost model was measured on, one of each instruction set."""
-DATA_DEPENDENT = ("arm_softmax_s8",)
+DATA_DEPENDENT = ("arm_softmax_s8", "arm_softmax_s8_s16")
 """Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
 below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
 
 SHARE = 0.05
 """Part of a layer's outputs that may differ by one unit: rounding where multipliers of 31 bits and floats disagree."""
-SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 0.3, "pad": 0.0}
-"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates."""
+SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 1.0, "pad": 0.0}
+"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates.
+
+A constant of half a step makes every sum of a lookup a half."""
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
@@ -45,7 +50,7 @@ def judge(
     bench: Bench,
     observed: Observed,
     reports: tuple[LayerReport, LayerReport],
-    differences: Differences | None,
+    outputs: ComparedOutputs,
 ) -> LayerVerdict:
     """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
 
@@ -57,27 +62,34 @@ def judge(
     instructions = None
     if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
-    wrong, damage = _values(differences, step), damage_of(traced, plain)
+    wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
     found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
     texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
-    texts += [("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble))]
-    if step.function not in DATA_DEPENDENT and not traced.status:
+    texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
+    texts += [
+        ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
+    ]
+    if step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler):
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
-        traced.status, traced.scratch, plain.instructions, differences, instructions,
-        tuple(Disagreement(*each) for each in texts), tuple(found), _remarks(step, target, observed),
+        traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
+        tuple(Disagreement(*each) for each in texts), tuple(found),
+        (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic,
     )  # fmt: skip
 
 
-def _remarks(step: Step, target: Target, observed: Observed) -> tuple[str, ...]:
-    """Code that a compiler's defect makes CMSIS-NN leave out."""
-    ran = {each.name for each in observed.tree}
-    if step.function == "arm_softmax_s8" and target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
-        return (f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)",)
-    return ()
+def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
+    """Code that is left out of the build: for a compiler's defect, or since the compiler is given C code instead."""
+    ran, said = {each.name for each in observed.tree}, []
+    if step.function == "arm_softmax_s8" and bench.target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
+        said.append(f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)")
+    if predicted is not None and not bench.compiler.assembly:
+        left = [hazard.id for hazard in predicted.hazards if hazard.assembly]
+        said += [f"{name} cannot occur: inline assembly alone has it, which this build leaves out" for name in left]
+    return tuple(said)
 
 
 def _allowed(step: Step) -> int:
@@ -91,7 +103,7 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
         return []
     allowed, share = _allowed(step), _share(step)
     found = (
-        f"{differences.count} of {differences.total} outputs differ from {differences.runtime}'s, by up to "
+        f"{differences.count:,} of {differences.total:,} outputs differ from {differences.runtime}'s, by up to "
         f"{differences.largest}"
     )
     if differences.largest > allowed:
@@ -101,17 +113,37 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
     return []
 
 
+def _unlike(found: Differences | None, step: Step) -> list[str]:
+    if found is None or not found.count:
+        return []
+    text = f"{found.count} of {found.total} outputs differ from {step.function}'s arithmetic in plain integers"
+    return [f"{text}, by up to {found.largest}"]
+
+
 def _share(step: Step) -> float:
     """Part of a layer's outputs that may differ by what is allowed for one."""
     if step.output.quantization.bits == 16:
         return 1.0
-    return SHARES.get(step.form.removeprefix("reference_"), SHARE)
+    return SHARES.get(step.form.removeprefix("reference_"), SHARE) + _rounded_twice(step)
+
+
+def _rounded_twice(step: Step) -> float:
+    """Part of a layer's outputs that two roundings bring to the other side of a half.
+
+    The high half of the doubled product is rounded, and its right shift by n bits again (arm_nn_requantize): where the
+    first leaves exactly a half, 1 in 2^n, it has rounded up every second time.
+    """
+    shifts = next((each.values for each in step.arrays if each.name == "shifts"), None)
+    if shifts is None:
+        return 0.0
+    bits = -np.minimum(shifts, 0).astype(np.float64)
+    return float(np.where(bits, 2.0 ** -(bits + 1), 0).mean())
 
 
 def _cost(predicted: int | None, measured: int) -> list[str]:
     if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
         return []
-    return [f"predicted {predicted} instructions, measured {measured}"]
+    return [f"predicted {predicted:,} instructions, measured {measured:,}"]
 
 
 def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
@@ -134,7 +166,7 @@ def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) 
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:
-            found.append(f"predicted {size} bytes of scratch, the size function answers {answered}")
+            found.append(f"predicted {size:,} bytes of scratch, the size function answers {answered:,}")
     return found
 
 
@@ -150,9 +182,9 @@ def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
     found = []
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:
-            found.append(f"{count} guard bytes around {what} were overwritten")
+            found.append(f"{count:,} guard bytes around {what} were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
-        found.append(f"{plain.scratch_damage} guard bytes around scratch were overwritten in the untraced build")
+        found.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
     return found
 
 

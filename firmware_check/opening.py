@@ -102,15 +102,15 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     if is_tflite_path(path):
         return _open_tflite(path, library, options)
-    graph = _load(path, options)
+    graph = read_graph(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
     source = mended(path, model, options.reading.lenient, folder)
-    graph = graph if source == path else _load(source, options)
+    graph = graph if source == path else read_graph(source, options)
     quantized = is_float(model)
     if quantized:
         source = str(quantize(source, graph, options.calibration, options.seed, folder))
-        graph = _load(source, options)
+        graph = read_graph(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
@@ -133,10 +133,11 @@ def _program(path: str, graph: Graph, library: Library, options: Options, folder
     if folder is None:
         return read_program(path, graph, library, zeros)
     expanded = str(expand(path, folder))
-    return named_as_given(read_program(expanded, _load(expanded, options), library, zeros), graph)
+    return named_as_given(read_program(expanded, read_graph(expanded, options), library, zeros), graph)
 
 
-def _load(path: str, options: Options) -> Graph:
+def read_graph(path: str, options: Options) -> Graph:
+    """The model as the linter reads it; FirmwareError where it is none, or the size of an input is not known."""
     from onnxlint_cmsis.formats.onnx_graph.load import ModelError, load
 
     try:

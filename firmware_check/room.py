@@ -24,11 +24,11 @@ def check_room(program: Program, board: Board, target: Target) -> None:
     """TooLargeError where constants, or arena, scratch and stack, are more than the board has."""
     constants = sum(constants_of(step) for step in program.steps)
     if constants > board.flash.size:
-        raise TooLargeError(f"{constants} bytes of constants; {board.cpu}'s board has {board.flash.size} of flash")
+        raise TooLargeError(f"{constants:,} bytes of constants; {board.cpu}'s board has {board.flash.size:,} of flash")
     arena = plan(program).size
     scratch = max((scratch_of(step, target) for step in program.steps), default=0)
     if arena + scratch + STACK > board.ram.size:
         raise TooLargeError(
-            f"{arena} bytes of activations, {scratch} of scratch and {STACK} of stack; {board.cpu}'s board has"
-            f" {board.ram.size} of RAM"
+            f"{arena:,} bytes of activations, {scratch:,} of scratch and {STACK:,} of stack; {board.cpu}'s board has"
+            f" {board.ram.size:,} of RAM"
         )

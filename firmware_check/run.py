@@ -104,14 +104,16 @@ def _check_end(lines: list[str], program: Program, said: str) -> None:
         text = f"layer '{layer}' did not end within {numbers[1]} x 2^24 counts of SysTick: an endless loop?"
         raise LayerEndedError(layer, text)
     if kind == "memory":
-        raise TooLargeError(f"layer '{layer}' asks for {numbers[1]} bytes of scratch, the board has {numbers[2]} left")
+        raise TooLargeError(
+            f"layer '{layer}' asks for {numbers[1]:,} bytes of scratch, the board has {numbers[2]:,} left"
+        )
     raise FirmwareError(f"QEMU ended without a report: {said.splitlines()[0] if said else 'no message'}")
 
 
 def _split(data: bytes, values: list[Value], sets: int) -> list[list[np.ndarray]]:
     whole = sum(value.bytes for value in values)
     if len(data) != whole * sets:
-        raise FirmwareError(f"the firmware wrote {len(data)} bytes of outputs, {whole * sets} were expected")
+        raise FirmwareError(f"the firmware wrote {len(data):,} bytes of outputs, {whole * sets:,} were expected")
     found: list[list[np.ndarray]] = []
     place = 0
     for _ in range(sets):

@@ -12,9 +12,9 @@ from firmware_check.check import check, inputs_of
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.errors import FirmwareError
 from firmware_check.failure import Failure
+from firmware_check.model_size import refuse_too_large
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
-from firmware_check.weights_size import refuse_too_large
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -57,7 +57,8 @@ class CheckSession:
 
         """
         for path in paths:
-            refuse_too_large(path, [bench.board for bench in benches], per_layer)
+            if not per_layer:
+                refuse_too_large(path, [bench.board for bench in benches], self._options)
         models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
         if self._options.calibration and not any(model.quantized_here for model in models):
             raise FirmwareError(f"--calibration is for float models; {' and '.join(paths)}: quantized already")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from firmware_check.verdict import TOLERANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from firmware_check.boards import Board
@@ -49,11 +51,18 @@ class TargetCheck:
     """What a reader should know of the build."""
     unseen: tuple[tuple[str, str], ...] = ()
     """Layers with a predicted hazard that did not run, with the hazard."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Short forms of the labels of layers that have one, as the linter shows them."""
 
     @property
     def label(self) -> str:
         """Short text of what it ran on: `cortex-m55, CMSIS-NN 7.0.0, gcc 12.2.1`."""
         return f"{self.target.cpu}, CMSIS-NN {self.target.release}, {self.compiler}"
+
+    def called(self, label: str) -> str:
+        """What people call a layer; what is made in front of a layer has its label before a colon."""
+        node, colon, part = (label, "", "") if label in self.names else label.rpartition(":")
+        return f"{self.names.get(node, node)}{colon}{part}"
 
     @property
     def instructions(self) -> int:
@@ -101,9 +110,9 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count} of {found.total}"
-        f" elements) although no layer, given the device's own input of the first set, differs by more than"
-        f" {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
+        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count:,} of"
+        f" {found.total:,} elements) although no layer, given the device's own input of the first set, differs by more"
+        f" than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
         if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]

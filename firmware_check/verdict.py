@@ -57,6 +57,18 @@ class Differences:
 
 
 @dataclass(frozen=True)
+class ComparedOutputs:
+    """A layer's output against what others make of the same inputs."""
+
+    runtime: Differences | None
+    """Against ONNX Runtime or LiteRT; None where it does not run the layer."""
+    arithmetic: Differences | None = None
+    """Against the function's arithmetic in plain integers, bit for bit; None where that is not written down."""
+    remarks: tuple[str, ...] = ()
+    """What was not compared, and why."""
+
+
+@dataclass(frozen=True)
 class LayerVerdict:
     """One layer: the prediction, the run, and whether they agree."""
 
@@ -90,6 +102,8 @@ class LayerVerdict:
     """What is not right and was predicted: the code is that of the linter's rule."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of the run."""
+    arithmetic: Differences | None = None
+    """Against the function's arithmetic in plain integers; None where that is not written down."""
 
 
 def compare(ours: np.ndarray, expected: np.ndarray, runtime: str = "ONNX Runtime") -> Differences:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ def lint_file(
     too_large = too_large_for_sizes(model, settings)
     skipped = size_codes() if too_large else ()
     sized = NO_SIZES if skipped else size_findings(model, settings)
-    layers = [_rewritable(model, each) for each in _layer_findings(model, settings, sized.repairs)]
+    layers = _marked(model, settings, _layer_findings(model, settings, sized.repairs))
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
@@ -175,18 +174,13 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     return list(priced(found, repairs))
 
 
-def _rewritable(model: ModelAnalysis, finding: Finding) -> Finding:
-    """The finding, marked as fixable where a repair by rewriting fits it."""
-    from onnxlint_cmsis.checks.fix_actions import REWRITE
-    from onnxlint_cmsis.checks.rule_registry import rule
+def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding]) -> list[Finding]:
+    """The findings, those that a fix answers marked."""
+    if not found:
+        return found
+    from onnxlint_cmsis.fixers.mark_fixable import mark_fixable
 
-    properties = finding.properties
-    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action is REWRITE):
-        return finding
-    from onnxlint_cmsis.rewrite.repairs.needed import repair_for
-
-    fits = repair_for(model, finding) is not None
-    return replace(finding, properties={**properties, "fixable": True}) if fits else finding
+    return [mark_fixable(model, settings, each) for each in found]
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:
@@ -200,9 +194,13 @@ def _sound(graph: Graph, lowered: Lowered) -> Lowered:
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:
     if not lowered.assumed:
         return ()
-    weights = "weights per output channel" if settings.assume != "s16" else "s8 weights"
+    weights = "weights per output channel in convolutions, one scale in fully connected layers"
+    if settings.assume == "s16":
+        weights = "s8 weights in convolutions, one scale in fully connected layers"
+    if settings.api == "legacy":
+        weights = "one Q-format for each tensor"
     count = "All" if lowered.assumed == len(lowered.layers) else f"{lowered.assumed} of {len(lowered.layers)}"
     return (
         f"{count} layers compute in float; they are analysed as the {settings.assume} layers they will become "
-        f"({weights} in convolutions, one scale in fully connected layers).",
+        f"({weights}).",
     )

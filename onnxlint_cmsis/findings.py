@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Freedom, Level, Source
 
+UNSAFELY = "fixable_unsafely"
+"""Property of a finding that a fix answers with --unsafe-fixes alone."""
+
 
 class Location(NamedTuple):
     """Where in a model a finding is."""
@@ -88,6 +91,8 @@ class Content:
     """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
     remedy: str = ""
     """What to do about it, as sentences."""
+    brief: str = ""
+    """The message without what people need only when they look closer; empty where there is no such part."""
 
     @property
     def text(self) -> str:

@@ -44,8 +44,9 @@ def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Rout
         "cause": refusal.cause.value if refusal else "",
     }
     if record.layer is None or taken is None or (refusal and not taken.reason):
-        return {**row, **_without_kernel(model.graph, record, refusal)}
-    return {**row, **_with_kernel(model, record.layer, target, taken), "reason": refusal.reason if refusal else ""}
+        return {**row, **_without_kernel(model.graph, record, refusal, _macs(model, record))}
+    kernel = _with_kernel(model, record.layer, target, taken, _macs(model, record))
+    return {**row, **kernel, "reason": refusal.reason if refusal else ""}
 
 
 def _runtime(model: ModelAnalysis, record: LoweredLayer) -> Row:
@@ -56,7 +57,12 @@ def _runtime(model: ModelAnalysis, record: LoweredLayer) -> Row:
     return {"runtime": found.verdict.value, "runtime_reason": found.reason}
 
 
-def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None) -> Row:
+def _macs(model: ModelAnalysis, record: LoweredLayer) -> int | None:
+    """Multiply-accumulates of a node, as the totals count them; None where it has none, or a size is unknown."""
+    return model.work[record.node.index].macs or (record.layer.macs if record.layer else None)
+
+
+def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None, macs: int | None) -> Row:
     """A node that CMSIS-NN has no kernel for, or that cannot be judged; the keys of `_with_kernel`."""
     call = record.layer.call if record.layer else None
     dims = call[1:4] if call else None
@@ -72,7 +78,7 @@ def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None
         "kernel": "",
         "effective": "",
         "reason": refusal.reason if refusal else "",
-        "macs": record.layer.macs if record.layer else None,
+        "macs": macs,
         "instructions": None,
         "scratch": None,
         "constants": None,
@@ -94,7 +100,7 @@ def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
     return source, _sizes(NO_DIMS), result
 
 
-def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Route) -> Row:
+def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Route, macs: int | None) -> Row:
     from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
     from onnxlint_cmsis.cmsis_nn.parameters import parameters
 
@@ -110,7 +116,7 @@ def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Rout
         "kernel": taken.kernel,
         "effective": taken.effective,
         "reason": "",
-        "macs": layer.macs,
+        "macs": macs,
         "instructions": cost_of_route(layer.call, target, taken),
         **_range(model, layer, target),
         "scratch": taken.buffer_size,

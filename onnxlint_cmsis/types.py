@@ -117,6 +117,13 @@ class Pair(NamedTuple):
     """Along the width."""
 
 
+def entry_parts(entry: str) -> tuple[str, str]:
+    """What an entry point computes, and its types: `("softmax", "s8_s16")` of `softmax_s8_s16`."""
+    stem, _, kind = entry.rpartition("_")
+    front, _, first = stem.rpartition("_")
+    return (front, f"{first}_{kind}") if first in ("s8", "s16") else (stem, kind)
+
+
 _CALL_VARIABLES = (
     *(f"{group}.{size}" for group in ("input_dims", "filter_dims", "output_dims") for size in "nhwc"),
     *(f"{group}.{size}" for group in ("stride", "padding", "pad_after", "dilation") for size in "hw"),
@@ -153,6 +160,8 @@ class KernelCall(NamedTuple):
     """Per-channel weight scales (fully connected); None where the entry point does not ask."""
     bias: bool = True
     """Whether the model has a bias for the layer; without one callers may pass NULL."""
+    weight_offset: bool = False
+    """Whether the weights of a fully connected layer have a zero-point, which the kernel then adds to each."""
     initial_state: bool | None = False
     """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
     permutation: tuple[int, ...] = ()

@@ -6,9 +6,9 @@ from onnxlint_cmsis.cmsis_nn.cost.cycles import ROWS, WIDEST, CycleRow
 
 HEAD = """# From instructions to time
 
-`--clock 120MHz` makes `layers` and the summary of linting say how long one run of a model is predicted to take: a
-range, with the source of its bounds. `--memory tcm` or `--memory sram` says where activations and weights lie, which
-matters on Cortex-M55.
+`--clock 120MHz` makes the summary of linting, `layers`, `compare`, `widths`, `report` and `scan` say how long one run
+of a model is predicted to take: a range, with the source of its bounds. `--memory tcm` or `--memory sram` says where
+activations and weights lie, which matters on Cortex-M55.
 
 ```sh
 onnxlint-cmsis layers model.onnx --target cortex-m4 --clock 120MHz

@@ -17,6 +17,9 @@ holds every line that a row cites against the checkout. Both run weekly against 
 hazard is known follows from the results on this page, which
 [observations.json][observations] holds with the calls and what each did.
 
+Compilers are gcc and, with `--compiler clang`, clang, which is given CMSIS-NN's C code where gcc compiles its inline
+assembly. A hazard is seen in a release where each compiler that ran shows it.
+
 Releases inside CMSIS 5 (5.8.0, 5.9.0) are read, not run: no checkout of them is built here.
 
 [observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
@@ -63,13 +66,15 @@ def _hazard(row: Hazard, runs: tuple[Recorded, ...], reasons: dict[str, None]) -
 def _cell(row: Hazard, isa: Isa, release: str, runs: tuple[Recorded, ...], reasons: dict[str, None]) -> str:
     if not row.origin.spans(release):
         return "-"
-    for run in runs:
-        found = [
-            each for each in run.hazards if each.hazard == row.id and (run.release, run.cpu) == (release, _CPU[isa])
-        ]
-        if found:
-            if found[0].outcome != CONFIRMED:
-                reasons[f"{row.id}: {found[0].outcome}: {found[0].seen}"] = None
-            return "+" if found[0].outcome == CONFIRMED else found[0].outcome
+    here = [run for run in runs if (run.release, run.cpu) == (release, _CPU[isa])]
+    found = {run.compiler.split()[0]: each for run in here for each in run.hazards if each.hazard == row.id}
+    seen = [name for name, each in found.items() if each.outcome == CONFIRMED]
+    for name, each in found.items():
+        if each.outcome != CONFIRMED:
+            reasons[f"{row.id}: {f'{name}: ' if seen else ''}{each.outcome}: {each.seen}"] = None
+    if seen:
+        return "+" if len(seen) == len(found) else f"+ with {', '.join(seen)}"
+    if found:
+        return next(iter(found.values())).outcome
     reasons[f"{row.id}: not run on {_CPU[isa]} with {release}"] = None
     return "not run"

@@ -92,6 +92,8 @@ the whole model, on a node that node. A suppression that matches nothing is repo
 
 FIRMWARE_HEAD = """# What runs as firmware
 
+[A first run](firmware-check.md#a-first-run) goes from nothing to a plot. This page says what of a model runs there.
+
 `python -m firmware_check` makes one call of CMSIS-NN of each layer where the release and the copy have a function for
 it, and small plain C where not; every report names the layers in plain C, with the reason. A layer that neither
 computes is not run, with the reason; the others then run one by one, on inputs recorded from ONNX Runtime.

@@ -3,8 +3,10 @@
 Usage: python scripts/mnist_firmware.py MODEL.onnx IMAGES LABELS [--images N] [--target CPU]
 
 IMAGES and LABELS are the idx files of MNIST, gzipped or not. The model takes one image [1, 1, 28, 28] of values from 0
-to 255 (--divide 255 for models that take 0 to 1) and gives ten scores. The last 100 images of the file calibrate the
-quantization; the first N are classified. Exit code 1 where the device is more than half a point below float.
+to 255 (--divide 255 for models that take 0 to 1) and gives ten scores. Images of other sizes have axes [N, rows,
+columns] or [N, channels, rows, columns]. The last 100 images of the file calibrate the quantization, or the .npy files
+that --calibration names; the first N are classified. Exit code 1 where the device is more than half a point below
+float.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def main() -> int:
 
 
 def _main(args: argparse.Namespace) -> int:
-    images = read_idx(args.images_file).astype(np.float32)[:, None] / args.divide
+    images = read_idx(args.images_file).astype(np.float32) / args.divide
+    images = images[:, None] if images.ndim == 3 else images
     labels = read_idx(args.labels_file)[: args.images]
     with tempfile.TemporaryDirectory(prefix="mnist_firmware-") as name:
         found = accuracies(args, images, labels, Path(name))
@@ -58,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--images", type=count, default=500)
     parser.add_argument("--target", default="cortex-m4", choices=[board.cpu for board in BOARDS])
     parser.add_argument("--divide", type=float, default=1.0)
+    parser.add_argument("--calibration", default="", help="folder of .npy files")
     parser.add_argument("--cmsis-nn", default="")
     parser.add_argument("--timeout", type=seconds, default=600.0, help="seconds for the run in QEMU")
     return parser.parse_args()
@@ -89,11 +93,13 @@ def accuracies(args: argparse.Namespace, images: Elements, labels: Elements, fol
 
 
 def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> OpenedModel:
-    calibration = folder / "calibration"
-    calibration.mkdir()
-    for number, image in enumerate(images):
-        np.save(calibration / f"{number:04}.npy", image[None])
-    return open_model(args.model, open_library(args.cmsis_nn), Options({}, str(calibration)), folder)
+    calibration = args.calibration
+    if not calibration:
+        calibration = str(folder / "calibration")
+        Path(calibration).mkdir()
+        for number, image in enumerate(images):
+            np.save(f"{calibration}/{number:04}.npy", image[None])
+    return open_model(args.model, open_library(args.cmsis_nn), Options({}, calibration), folder)
 
 
 def _by_onnxruntime(path: str, images: Elements) -> Elements:

@@ -1,12 +1,13 @@
 """Compares a wheel and a source distribution with the files of a source tree: package_contents.py TREE WHEEL SDIST.
 
 The wheel has every file of the two packages and nothing else but its own records. The source distribution has the
-whole tree but for the settings of git and continuous integration. Prints each file too many or too few; exit code 1
-if there is one.
+whole tree but for the settings of git and continuous integration. The page that PyPI shows has no relative link. Prints
+what is wrong; exit code 1 if there is anything.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -34,6 +35,17 @@ def sdist_faults(tree: set[str], sdist: Path) -> list[str]:
     return differences({name for name in tree if not name.startswith(NOT_SHIPPED)}, held, sdist)
 
 
+def link_faults(wheel: Path) -> list[str]:
+    """Links of the page that PyPI shows which lead nowhere there."""
+    with zipfile.ZipFile(wheel) as archive:
+        [record] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        links = re.findall(r"\]\(([^)#][^)]*)\)", archive.read(record).decode())
+    faults = [
+        f"{wheel.name}: PyPI's page has a relative link, {one}" for one in links if not one.startswith("https://")
+    ]
+    return faults or ([] if links else [f"{wheel.name}: PyPI's page has no link"])
+
+
 def differences(wanted: set[str], held: set[str], archive: Path) -> list[str]:
     """One line for each file that only one side has."""
     missing = [f"{archive.name}: {name} is missing" for name in sorted(wanted - held)]
@@ -43,7 +55,7 @@ def differences(wanted: set[str], held: set[str], archive: Path) -> list[str]:
 def main(tree: str, wheel: str, sdist: str) -> int:
     """Print what is wrong; the exit code."""
     files = {path.relative_to(tree).as_posix() for path in Path(tree).rglob("*") if path.is_file()}
-    faults = [*wheel_faults(files, Path(wheel)), *sdist_faults(files, Path(sdist))]
+    faults = [*wheel_faults(files, Path(wheel)), *sdist_faults(files, Path(sdist)), *link_faults(Path(wheel))]
     print("\n".join(faults or [f"{len(files)} files: the wheel and the source distribution have what they should"]))
     return 1 if faults else 0
 

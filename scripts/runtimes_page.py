@@ -8,13 +8,15 @@ from onnxlint_cmsis.runtimes.judge import CONDITIONS
 from onnxlint_cmsis.runtimes.runtime import REVIEWED, Runtime, runtime_of
 from onnxlint_cmsis.runtimes.status_use import TFLM
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from tvm_table import tvm_table
 
 HEAD = """# Runtimes
 
 Most firmware does not call CMSIS-NN itself: a runtime does, and decides what it hands over. `--runtime` (`runtime` in
 the configuration) says which one: `direct` is the application itself, calling the functions as their wrappers want;
 it is the default for `.onnx` files. `tflm` (TensorFlow Lite Micro) is the default for `.tflite` files, and the only
-one that reads them. `executorch` is the cortex_m backend of ExecuTorch, `tvm` the partitioner of TVM up to 0.18.0.
+one that reads them: where another is asked for, they are judged for `tflm`, and a note says so (`memory` refuses).
+`executorch` is the cortex_m backend of ExecuTorch, `tvm` the partitioner of TVM up to 0.18.0.
 
 With `@` follows a commit or a date: `tflm@2026-06`, `tflm@90b983c2`. Revisions that are not reviewed are refused. A
 runtime brings its own CMSIS-NN, and that is the one judged; `--release` names another.
@@ -90,7 +92,8 @@ The first row that holds decides. Where none does, the layer's function of CMSIS
 
 def runtimes_page() -> str:
     """The whole page."""
-    tables = "".join(_conditions(name, rows) for name, rows in CONDITIONS.items())
+    sections = {"tvm": tvm_table()}
+    tables = "".join(sections.get(name, "") + _conditions(name, rows) for name, rows in CONDITIONS.items())
     uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in TFLM)
     return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
 

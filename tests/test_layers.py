@@ -91,6 +91,15 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]
 
 
+def test_rows_have_the_multiply_accumulates_that_the_totals_count() -> None:
+    source = """<ir_version: 8, opset_import: ["" : 13]>
+        g (float[7, 1, 3] x) => (float[7, 1, 1, 4] y) <float[1, 12, 3] w = {1}, float[1, 12, 4] r = {1}> {
+            y = GRU<hidden_size = 4, linear_before_reset = 1>(x, w, r)
+        }"""
+    report = layers_report("-", make_settings(targets=["cortex-m4"]), text(source).SerializeToString())
+    assert [row["macs"] for row in report.rows] == [7 * 12 * (3 + 4)] == [report.totals[0].macs]
+
+
 def test_every_row_has_the_same_keys() -> None:
     conv, sigmoid, _ = rows(FOREIGN)
     assert list(conv) == list(sigmoid)
@@ -111,9 +120,9 @@ def test_a_release_decides_who_computes_a_layer() -> None:
     found = {}
     for release in ("5.0.0", "6.0.0"):
         (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release=release), data)
-        found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"] is None
-    assert found["5.0.0"] == ("plain code", "weight-zero-point", "", True)
-    assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", False)
+        found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"]
+    assert found["5.0.0"] == ("plain code", "weight-zero-point", "", None)
+    assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", None)
 
 
 def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from firmware_check.evidence.witnesses import Routed
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
-CONFIRMED, NOT_CONFIRMED, NOT_BUILT = "confirmed", "not confirmed", "cannot be built"
+CONFIRMED, NOT_CONFIRMED, NOT_BUILT, OTHER_CODE = "confirmed", "not confirmed", "cannot be built", "other code"
+C_INSTEAD = "this compiler is given C code instead of the inline assembly that has it (ARM_MATH_AUTOVECTORIZE)"
+"""Why a hazard of inline assembly is not seen."""
 NO_PARAMETER = "the function has no parameter for an initial state: its signature says so, no call can show it"
 """Why a hazard of what cannot be given is not run."""
 
@@ -32,7 +34,7 @@ def hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
     rows = hazards_on(bench.target)
     made = {row.id: _steps(row, calls, bench) for row in rows}
     runs = run_steps([step for steps in made.values() for step in steps], bench, folder)
-    return [_seen(row, made[row.id], runs) for row in rows]
+    return [_seen(row, made[row.id], runs, bench) for row in rows]
 
 
 def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep]:
@@ -52,13 +54,15 @@ def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep
     ]
 
 
-def _seen(row: Hazard, made: list[CallStep], runs: dict[str, CallRun]) -> HazardSeen:
+def _seen(row: Hazard, made: list[CallStep], runs: dict[str, CallRun], bench: Bench) -> HazardSeen:
     """The first call that shows the hazard, else what the first one did."""
     ran = [(each, runs[each.step.label]) for each in made if each.step.label in runs]
     for each, run in ran:
         said = _shown(row, run)
         if said:
             return HazardSeen(row.id, CONFIRMED, said, _text(each))
+    if ran and row.assembly and not bench.compiler.assembly:
+        return HazardSeen(row.id, OTHER_CODE, C_INSTEAD, _text(ran[0][0]))
     if ran:
         return HazardSeen(row.id, NOT_CONFIRMED, _other(ran[0][1]), _text(ran[0][0]))
     return HazardSeen(row.id, NOT_BUILT, _why_not(row, made), _text(made[0]) if made else "")

@@ -17,7 +17,7 @@ class CFunction(NamedTuple):
     """A function of CMSIS-NN that generated C calls."""
 
     type: str
-    """Type of the activations, `s8` or `s16`, or `s4` for int8 ones with weights of 4 bits."""
+    """Type of the activations, `s8` or `s16`, `s8_s16` for int8 in and int16 out, `s4` for weights of 4 bits."""
     since: str
     """First release that the call is generated for."""
     name: str
@@ -105,7 +105,11 @@ FORMS = {
         apart="an operand that is constant or broadcast",
     ),
     "softmax": LayerForm(
-        (CFunction("s8", "4.0.0", "arm_softmax_s8"), CFunction("s16", "4.0.0", "arm_softmax_s16")),
+        (
+            CFunction("s8", "4.0.0", "arm_softmax_s8"),
+            CFunction("s16", "4.0.0", "arm_softmax_s16"),
+            CFunction("s8_s16", "4.0.0", "arm_softmax_s8_s16"),
+        ),
         "reference_softmax",
         apart="an output that is not of scale 1/256 and zero-point -128",
     ),
@@ -133,8 +137,7 @@ def formed(step: Step, library: Library) -> Step:
         Unsupported: neither computes it.
 
     """
-    narrow = step.call is not None and step.call.entry.endswith("_s4")
-    form, kind = FORMS[step.form], "s4" if narrow else f"s{step.output.quantization.bits}"
+    form, kind = FORMS[step.form], _type(step)
     function = form.function(kind, library)
     reason = step.reason
     if not reason and not library.has(function):
@@ -144,3 +147,12 @@ def formed(step: Step, library: Library) -> Step:
     if not form.plain or kind not in PLAIN_TYPES[form.code or step.form]:
         raise Unsupported(reason)
     return replace(step, form=form.plain, reason=reason)
+
+
+def _type(step: Step) -> str:
+    """Type of a layer's function."""
+    if step.call is not None and step.call.entry.endswith("_s4"):
+        return "s4"
+    if step.call is not None and step.call.entry.endswith("_s8_s16"):
+        return "s8_s16"
+    return f"s{step.output.quantization.bits}"

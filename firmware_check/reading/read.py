@@ -13,6 +13,7 @@ from firmware_check.program import Program, Quantization, Value
 from firmware_check.reading.stored_numbers import StoredNumbers
 from firmware_check.reading.table import BUILDS
 from firmware_check.reading.unsupported import Unsupported
+from firmware_check.reading.unweighted import build_moved
 from firmware_check.reading.views import channels_last, reshaped, transposed
 from firmware_check.reading.workspace import Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
@@ -86,6 +87,8 @@ class _Walk:
         record = self._records.get(node.index)
         if operator_of(node).elements in MOVES and self._moves(node, record):
             self._move(node)
+            if record is not None and record.epilogue is not None and record.epilogue.absorbed:
+                build_moved(self._space, record)
         elif record is not None:
             self._layer(record)
         elif node.index in self._absorbed or not node.inputs or self._space.stored.fixed(node.inputs[0]):

@@ -51,6 +51,9 @@ class StoredNumbers:
         """Elements of a constant."""
         if name in self._tensors:
             return numpy_helper.to_array(self._tensors[name])
+        node = self._graph.producers.get(name)
+        if node is not None and operator_of(node).quantizes and self.fixed(node.inputs[0]):
+            return self._quantized(node)
         constant = self._graph.constants.get(name)  # worked out from others
         values = constant.values() if constant else None
         if constant is None or values is None:
@@ -85,6 +88,15 @@ class StoredNumbers:
             raise Unsupported(f"this firmware has no call for weights of {integers.dtype}")
         return IntegerWeights(integers, scales, int(zeros[0]), narrow)
 
+    def _quantized(self, node: Node) -> np.ndarray:
+        """Integers that a QuantizeLinear makes of a constant at run time."""
+        real, scale = self.real(node.inputs[0]), self.array(node.inputs[1])
+        zero = self.array(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1, np.uint8)
+        shape = _along(scale, node, real.ndim)
+        steps = np.rint(real.astype(np.float32) / scale.reshape(shape)) + zero.reshape(shape)
+        limits = np.iinfo(zero.dtype)
+        return np.asarray(np.clip(steps, limits.min, limits.max), zero.dtype)
+
     def real(self, tensor: str) -> np.ndarray:
         """A float constant, dequantized where it is stored in integers."""
         node = self._graph.producers.get(tensor)
@@ -93,7 +105,7 @@ class StoredNumbers:
         integers, scale = self.array(node.inputs[0]).astype(np.float64), self.array(node.inputs[1]).astype(np.float64)
         zero = self.array(node.inputs[2]).astype(np.float64) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
         if scale.size > 1:
-            shape = [-1 if axis == node.int("axis", 1) % integers.ndim else 1 for axis in range(integers.ndim)]
+            shape = _along(scale, node, integers.ndim)
             scale, zero = scale.reshape(shape), zero.reshape(shape if zero.size > 1 else [1] * integers.ndim)
         return np.asarray((integers - zero) * scale)
 
@@ -102,4 +114,12 @@ class StoredNumbers:
         if tensor in self._tensors or tensor in self._graph.constants:
             return True
         node = self._graph.producers.get(tensor)
-        return node is not None and operator_of(node).dequantizes and self.fixed(node.inputs[0])
+        if node is None or not (operator_of(node).quantizes or operator_of(node).dequantizes):
+            return False
+        return self.fixed(node.inputs[0])
+
+
+def _along(scale: np.ndarray, node: Node, rank: int) -> list[int]:
+    """Shape in which one scale or several go with a tensor: along the node's axis."""
+    several = scale.size > 1
+    return [-1 if several and axis == node.int("axis", 1) % rank else 1 for axis in range(rank)]

@@ -68,7 +68,9 @@ OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
     ("", "Mul"): FirmwareOperator(("mul", "lookup"), "a float constant of several values"),
     ("", "Sub"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
     ("", "Div"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
-    ("", "Softmax"): FirmwareOperator(("softmax",), "int16 with an output that is not of scale 1/32768"),
+    ("", "Softmax"): FirmwareOperator(
+        ("softmax",), "an int16 output of another scale than CMSIS-NN's: 1/32768, behind an int8 input 1/65536"
+    ),
     ("", "Concat"): FirmwareOperator(("concat",)),
     ("", "Pad"): FirmwareOperator(("pad",), "modes other than constant; more than four axes; negative amounts"),
     ("", "Relu"): FirmwareOperator(("requantize",)),

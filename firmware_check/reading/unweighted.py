@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ from firmware_check.reading.result import like, result_of
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.views import channels_last
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.other import softmax_axes
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.pool import pooling_call
+from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.lower.verdict import Cause, Decision
 
@@ -127,6 +128,16 @@ def _fill(space: Workspace, node: Node, quantization: Quantization) -> int:
 def build_requantize(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Relu or Clip between quantized tensors, or QuantizeLinear: a change of scale, perhaps with bounds."""
     build_rescaled(space, record.node, space.known(record.node.inputs[0]), record, reason)
+
+
+def build_moved(space: Workspace, record: LoweredLayer) -> None:
+    """The QuantizeLinear that ends a Transpose: the same memory, but for another scale or bounds."""
+    moved, result = space.known(record.node.outputs[0]), result_of(space, record)
+    same = moved.quantization
+    if (result.quantization, result.limits) != (same, (same.lowest, same.highest)):
+        build_rescaled(space, record.node, moved, record, record.reason)
+    else:
+        space.integers[result.tensor] = replace(moved, tensor=result.tensor, real=False)
 
 
 def build_rescaled(space: Workspace, node: Node, source: Value, record: LoweredLayer, reason: str) -> None:

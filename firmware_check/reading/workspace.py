@@ -74,7 +74,8 @@ class Workspace:
         if value.folded_from is not None:
             source = value.folded_from
             plain = self._moved(node, source, tuple(range(len(source.shape))))
-            return self.ordered(node, reshaped(plain, value.shape), order)
+            behind = replace(reshaped(plain, value.shape), tensor=value.tensor, real=value.real)
+            return self.ordered(node, behind, order)
         return self._moved(node, value, order)
 
     def plain(self, node: Node, value: Value) -> Value:

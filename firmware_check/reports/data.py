@@ -80,6 +80,7 @@ def _layer(layer: LayerVerdict) -> Data:
             ],
         },
         "differences": _differences(layer.differences),
+        "differences_from_plain_integers": _differences(layer.arithmetic),
         "disagreements": [_disagreement(each) for each in layer.disagreements],
         "defects": [_disagreement(each) for each in layer.defects],
         "remarks": list(layer.remarks),

@@ -43,19 +43,19 @@ def comparison_report(comparison: Comparison) -> str:
     lines = [f"### {_cell(before.path)} against {_cell(after.path)} on {before.label}: {verdict}", ""]
     lines += _table(
         ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
-        [_row(p) for p in comparison.pairs],
+        [_row(name, pair) for name, pair in zip(comparison.called, comparison.pairs, strict=True)],
     )
     where = "on the device" if comparison.on_device else f"in {comparison.before.runtime}"
-    lines.append(f"* instructions (not cycles): {before.instructions} before, {after.instructions} after")
+    lines.append(f"* instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
     lines += [f"* {each.code} {_cell(each.text)}" for each in comparison.disagreements]
     return "\n".join(lines) + "\n"
 
 
-def _row(pair: LayerPair) -> list[str]:
-    sides = [(kernel(side), str(side.instructions)) if side else ("-", "-") for side in (pair.before, pair.after)]
-    return [pair.label, sides[0][0], sides[1][0], sides[0][1], sides[1][1], str(pair.gain)]
+def _row(name: str, pair: LayerPair) -> list[str]:
+    sides = [(kernel(side), f"{side.instructions:,}") if side else ("-", "-") for side in (pair.before, pair.after)]
+    return [name, sides[0][0], sides[1][0], sides[0][1], sides[1][1], f"{pair.gain:,}"]
 
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:

@@ -42,6 +42,7 @@ def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Compari
         )
         axis.invert_yaxis()
         axis.set_xlabel("instructions (not cycles)")
+        axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.set_title(title, fontsize=9, parse_math=False)
         axis.legend()
     figure.tight_layout()
@@ -59,9 +60,9 @@ def _of_comparison(comparison: Comparison) -> Panel:
     before = [pair.before.instructions if pair.before else 0 for pair in comparison.pairs]
     after = [pair.after.instructions if pair.after else 0 for pair in comparison.pairs]
     title = f"{comparison.before.path} against {comparison.after.path}, {comparison.before.label}"
-    return title, distinct([pair.label for pair in comparison.pairs]), {"before": before, "after": after}
+    return title, distinct(comparison.called), {"before": before, "after": after}
 
 
 def _of_check(check: TargetCheck) -> Panel:
-    labels = distinct([layer.label for layer in check.layers])
+    labels = distinct([check.called(layer.label) for layer in check.layers])
     return f"{check.path}, {check.label}", labels, {"measured": [layer.instructions for layer in check.layers]}

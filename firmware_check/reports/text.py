@@ -8,28 +8,33 @@ from typing import TYPE_CHECKING
 from firmware_check.target_check import added_up
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
-from onnxlint_cmsis.reporters.plain import printable, shortened
+from onnxlint_cmsis.reporters.plain import counted, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
     from firmware_check.memory import Bytes
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
-COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "predicted", "differ", "verdict")
-_ELASTIC = {"layer": 8, "kernel": 20}
-_SPARE = ("status", "scratch", "op")
-_NUMBERS = ("status", "scratch", "instructions", "predicted", "differ")
+COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "off", "differ", "verdict")
+_ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")
+"""Least widths, and columns to leave out, where every layer agrees: the last line of the report says so of all."""
+_APART = {"layer": 8, "kernel": 13}, ("status", "scratch", "op")
+PLAIN, AGREES = "plain C", "agrees"
+_NUMBERS = ("status", "scratch", "instructions", "off", "differ")
 
 
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
-    rows = check_rows(check)
+    rows = [_cells(label, layer, _effective(layer)) for label, layer in _labelled(check)]
     parts = [_line(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
-    parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), _ELASTIC, _SPARE)))
+    alike = all(layer_verdict(layer) == AGREES for layer in check.layers)
+    fit = _ALIKE if alike else _APART
+    parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), *fit)))
     parts += [_line(f"  {printable(line)}") for line in said_of(check)]
     parts.append(_totals(check))
     return "".join(parts)
@@ -37,19 +42,19 @@ def report(check: TargetCheck) -> str:
 
 def said_of(check: TargetCheck) -> list[str]:
     """What is not as predicted, what is defective, what did not run as usual: one line each."""
-    layers = check.layers
-    said = [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.disagreements]
-    said += [f"{layer.label}: {found.code} {found.text}" for layer in layers for found in layer.defects]
-    said += [f"{layer.label}: plain C, {layer.reason}" for layer in layers if layer.reason]
-    said += [f"{layer.label}: {remark}" for layer in layers for remark in layer.remarks]
-    said += [f"{label}: not run, {reason}" for label, reason in check.foreign]
-    said += [f"{label}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]
+    layers = [(check.called(layer.label), layer) for layer in check.layers]
+    said = [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.disagreements]
+    said += [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.defects]
+    said += [f"{name}: plain C, {layer.reason}" for name, layer in layers if layer.reason]
+    said += [f"{name}: {remark}" for name, layer in layers for remark in layer.remarks]
+    said += [f"{check.called(label)}: not run, {reason}" for label, reason in check.foreign]
+    said += [f"{check.called(label)}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]
     return [*said, *check.remarks]
 
 
 def layer_verdict(layer: LayerVerdict) -> str:
     """One layer in words."""
-    return "DISAGREES" if layer.disagreements else "agrees, defective" if layer.defects else "agrees"
+    return "DISAGREES" if layer.disagreements else "agrees, defective" if layer.defects else AGREES
 
 
 def tree(layer: LayerVerdict) -> str:
@@ -64,25 +69,28 @@ def tree(layer: LayerVerdict) -> str:
 
 def distinct(labels: Sequence[str]) -> list[str]:
     """Labels short enough for a table; where several would read the same, with the number of the row in front."""
-    short = [printable(shortened(label)) for label in labels]
+    short = [printable(cut(label, WIDEST)) for label in labels]
     times = Counter(short)
     return [f"{row}: {each}" if times[each] > 1 else each for row, each in enumerate(short)]
 
 
 def check_rows(check: TargetCheck) -> list[list[str]]:
-    """The layers of a check as rows of the table."""
-    labels = distinct([layer.label for layer in check.layers])
-    return [_cells(label, layer) for label, layer in zip(labels, check.layers, strict=True)]
+    """The layers of a check as rows of the table, with whole chains of kernels."""
+    return [_cells(label, layer, kernel(layer)) for label, layer in _labelled(check)]
 
 
-def _cells(label: str, layer: LayerVerdict) -> list[str]:
+def _labelled(check: TargetCheck) -> Iterator[tuple[str, LayerVerdict]]:
+    return zip(distinct([check.called(layer.label) for layer in check.layers]), check.layers, strict=True)
+
+
+def _cells(label: str, layer: LayerVerdict, ran: str) -> list[str]:
     return [
         label,
         layer.op_type,
-        kernel(layer),
+        ran,
         str(layer.status),
-        str(sum(layer.scratch)),
-        str(layer.instructions),
+        f"{sum(layer.scratch):,}",
+        f"{layer.instructions:,}",
         off(layer),
         differing(layer.differences),
         layer_verdict(layer),
@@ -92,7 +100,7 @@ def _cells(label: str, layer: LayerVerdict) -> list[str]:
 def kernel(layer: LayerVerdict) -> str:
     """The chain of kernels that ran, with the static function that did the work."""
     if not layer.function:
-        return "plain C"
+        return PLAIN
     chain = layer.observed.chain
     names = chain if layer.observed.effective in chain else (*chain, layer.observed.effective)
     return " > ".join(name for name in names if name) or "none"
@@ -110,7 +118,7 @@ def differing(differences: Differences | None) -> str:
     if differences is None:
         return "-"
     by = f" by {differences.largest}" if differences.largest else ""
-    return f"{differences.count}/{differences.total}{by}"
+    return f"{differences.count:,}/{differences.total:,}{by}"
 
 
 def _remark(check: TargetCheck) -> str:
@@ -122,28 +130,30 @@ def _remark(check: TargetCheck) -> str:
 def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
-    lines = [f"{check.instructions} instructions (not cycles) in {len(check.layers)} layers"]
-    if predicted["layers"]:
-        lines[0] += f"; where there is a prediction ({predicted['layers']} layers): {predicted['measured']}, "
-        lines[0] += f"{predicted['instructions']} predicted"
+    lines = [f"{check.instructions:,} instructions (not cycles) in {counted(len(check.layers), 'layer')}"]
+    if predicted["layers"] == len(check.layers):
+        lines[0] += f"; {predicted['instructions']:,} predicted"
+    elif predicted["layers"]:
+        lines[0] += f"; predicted for {predicted['layers']} of them: {predicted['instructions']:,}"
+        lines[0] += f"; measured there: {predicted['measured']:,}"
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
     lines.append("; ".join(f"{name} {side_by_side(each)}" for name, each in kinds))
     if check.sizes:
         ram = check.sizes.ram + memory.scratch.found
         in_ram = {**memory.ram, "scratch": memory.scratch.found}
-        lines.append(f"flash {check.sizes.flash} bytes (from the ELF file): {_listed(memory.flash)}")
-        lines.append(f"RAM {ram} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
+        lines.append(f"flash {check.sizes.flash:,} bytes (from the ELF file): {_listed(memory.flash)}")
+        lines.append(f"RAM {ram:,} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
     return lines
 
 
 def side_by_side(found: Bytes) -> str:
     """Bytes that there are and that were predicted."""
-    return f"{found.found} bytes, {found.predicted} predicted ({found.difference:+})"
+    return f"{found.found:,} bytes, {found.predicted:,} predicted ({found.difference:+,})"
 
 
 def _listed(owners: dict[str, int]) -> str:
-    return ", ".join(f"{name} {size}" for name, size in owners.items())
+    return ", ".join(f"{name} {size:,}" for name, size in owners.items())
 
 
 def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
@@ -152,7 +162,7 @@ def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
     kinds = {"constants": [each.constants.found for each in sides], "arena": [each.arena.found for each in sides]}
     if before.sizes and after.sizes:
         kinds["flash"] = [before.sizes.flash, after.sizes.flash]
-    return [f"{name}: {one} bytes before, {other} after" for name, (one, other) in kinds.items()]
+    return [f"{name}: {one:,} bytes before, {other:,} after" for name, (one, other) in kinds.items()]
 
 
 def comparison(found: Comparison) -> str:
@@ -161,22 +171,29 @@ def comparison(found: Comparison) -> str:
     rows = [
         [
             label,
-            *(kernel(side) if side else "-" for side in (pair.before, pair.after)),
-            *(str(side.instructions) if side else "-" for side in (pair.before, pair.after)),
-            str(pair.gain),
+            *(_effective(side) for side in (pair.before, pair.after)),
+            *(f"{side.instructions:,}" if side else "-" for side in (pair.before, pair.after)),
+            f"{pair.gain:,}",
         ]
-        for label, pair in zip(distinct([pair.label for pair in found.pairs]), found.pairs, strict=True)
+        for label, pair in zip(distinct(found.called), found.pairs, strict=True)
     ]
     head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
-    fit = TableFit(columns(), {"layer": 8, "kernel before": 16, "kernel after": 16})
+    fit = TableFit(columns(), {"layer": 8, "kernel before": 19, "kernel after": 19}, ("saved",))
     where = "on the device" if found.on_device else f"in {found.before.runtime}"
-    lines = [f"instructions (not cycles): {before.instructions} before, {after.instructions} after"]
+    lines = [f"instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
     lines.append(f"before against after: {found.verdict}")
     title = _line(f"{before.path} against {after.path} on {before.label}")
     return title + fitted(head, rows, head[3:], fit) + "".join(map(_line, lines))
+
+
+def _effective(layer: LayerVerdict | None) -> str:
+    """The function that did the work."""
+    if layer is None:
+        return "-"
+    return layer.observed.effective if layer.function else PLAIN
 
 
 def _totals(check: TargetCheck) -> str:

@@ -44,6 +44,8 @@ class ClassFact(NamedTuple):
     """Builds that the predictions were measured on, where those are of other releases than the targets'."""
     bytes: int = 0
     """Bytes that the constants grow by."""
+    plan_saved: tuple[int, ...] = ()
+    """Predicted instructions that all changes of the plan save together on each target."""
     repaired: tuple[tuple[str, str], ...] = ()
     """Hazards that the size steps around, each with its node: `conv-1xn-wrong-values`, `row`."""
 
@@ -72,7 +74,8 @@ def about_size(fact: ClassFact, what: str) -> Statement:
     names = tuple(decider.label for decider in group.deciders)
     resize = Resize("output_dims.c", fact.tensor, fact.axis, group.size, fact.want, group.freedom, names)
     facts = {**saved_facts(fact), "fixable": True}
-    return replace(about_class(fact, text), resize=resize, properties=facts, remedy=FIX)
+    brief = about_class(fact, f"{what}.").message
+    return replace(about_class(fact, text), resize=resize, properties=facts, remedy=FIX, brief=brief)
 
 
 def price_text(fact: ClassFact) -> str:
@@ -84,8 +87,10 @@ def price_text(fact: ClassFact) -> str:
 
 def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:
     """The same numbers for programs."""
-    saved = zip(fact.saved, fact.targets, strict=True)
-    return {**{f"instructions_saved.{target.cpu}": gain for gain, target in saved}, "bytes_added": fact.bytes}
+    found: dict[str, str | int | float | bool] = {}
+    for gain, whole, target in zip(fact.saved, fact.plan_saved, fact.targets, strict=True):
+        found |= {f"instructions_saved.{target.cpu}": gain, f"plan_instructions_saved.{target.cpu}": whole}
+    return {**found, "bytes_added": fact.bytes}
 
 
 def dead_text(fact: ClassFact) -> str:

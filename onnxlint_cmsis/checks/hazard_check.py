@@ -56,6 +56,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
     releases = span(subject, hazard)
+    brief = subject.say(" ".join(parts)).message
     parts += [f"Present {releases}."] if releases else []
     means = f"{repair[0].variable} {repair[0].freedom.value}" if repair else ""
     said = replace(
@@ -64,6 +65,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         properties={**facts(hazard, subject.target.release), **({"sizes": numbers} if numbers else {})},
         cause=f"{hazard.id} {means}".strip(),
         remedy=" ".join(mending),
+        brief=brief,
     )
     return with_resize(said, *repair) if repair else said
 

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.shape_words import other_sizes, shape_words
+from onnxlint_cmsis.cmsis_nn.apis import releases_with
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
-from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 from onnxlint_cmsis.types import KernelCall, Pair
 
@@ -84,21 +85,27 @@ def span(subject: Subject, hazard: Hazard) -> str:
 
     Empty where no release has it, but a commit between two that a runtime brings.
     """
-    routes = {name: subject.routed_in(name) for name in REVIEWED}
-    met = [name for name in REVIEWED if any(each.id == hazard.id for each in routes[name].hazards)]
+    known = _releases(subject)
+    routes = {name: subject.routed_in(name) for name in known}
+    met = [name for name in known if any(each.id == hazard.id for each in routes[name].hazards)]
     if not met:
         return ""
-    last = REVIEWED.index(met[-1]) + 1
+    last = known.index(met[-1]) + 1
     since = f"since CMSIS-NN {met[0]}"
-    if last == len(REVIEWED):
-        return f"in every release up to {met[-1]}" if met[0] == REVIEWED[0] else f"{since}, not fixed in {met[-1]}"
-    after = REVIEWED[last]
+    if last == len(known):
+        return f"in every release up to {met[-1]}" if met[0] == known[0] else f"{since}, not fixed in {met[-1]}"
+    after = known[last]
     return f"{since}, fixed in {after}" if _clean(routes[after]) else f"from CMSIS-NN {met[0]} to {met[-1]}"
 
 
 def right_releases(subject: Subject) -> tuple[str, ...]:
     """Releases with a kernel for the layer and no known hazard, newest first."""
-    return tuple(name for name in reversed(REVIEWED) if _clean(subject.routed_in(name)))
+    return tuple(name for name in reversed(_releases(subject)) if _clean(subject.routed_in(name)))
+
+
+def _releases(subject: Subject) -> tuple[str, ...]:
+    """Releases that have the functions of a layer's API, oldest first."""
+    return releases_with("legacy" if is_legacy(subject.layer.call.entry) else "current")
 
 
 def _works(subject: Subject, call: KernelCall) -> bool:

@@ -28,7 +28,7 @@ def option_apart(text: str) -> tuple[str, str]:
     head, found, option = text.partition("extra_options=")
     if not found or len(option) <= LONGEST_OPTION:
         return text, ""
-    return f"{head}TensorQuantOverrides (`option` in the full text and in JSON).", found + option.removesuffix(".")
+    return f"{head}TensorQuantOverrides (--explain shows it; in JSON it is `option`).", found + option.removesuffix(".")
 
 
 def float_name(tensor: str) -> str:

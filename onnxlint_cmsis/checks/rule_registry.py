@@ -28,6 +28,7 @@ MODULES = (
     "conv_1xn",
     "conv_s16_fast",
     "conv_s4_even",
+    "conv_legacy_fast",
     "depthwise_3x3",
     "depthwise_opt",
     "depthwise_multiplier_tile",

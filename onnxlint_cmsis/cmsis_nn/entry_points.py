@@ -9,8 +9,9 @@ from functools import cache
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import LEFT
 from onnxlint_cmsis.cmsis_nn.names import FILTER_N, FILTER_W, IN_C
-from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, before
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, ScratchSize, Wrapper
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa
@@ -28,7 +29,7 @@ class EntryPoint(NamedTuple):
     types: tuple[str, ...]
     """Data types of input, weights if any, and output."""
     since: str
-    """First release that has it; where that is the oldest of all, still older ones may have it too."""
+    """First reviewed release that has it; older ones may have it in another form."""
     until: str = ""
     """First release without it; empty where the newest has it."""
     file: str = ""
@@ -45,21 +46,38 @@ _BASIC, _POOL, _SOFTMAX = "BasicMathFunctions", "PoolingFunctions", "SoftmaxFunc
 _CONCAT, _DENSE, _ACTIVATION = "ConcatenationFunctions", "FullyConnectedFunctions", "ActivationFunctions"
 _LSTM = "LSTMFunctions"
 
-_LEGACY = (
-    "convolve_HWC_q7_fast",
-    "convolve_HWC_q7_fast_nonsquare",
-    "convolve_HWC_q7_RGB",
-    "convolve_1x1_HWC_q7_fast_nonsquare",
-    "convolve_HWC_q15_fast",
-    "convolve_HWC_q15_fast_nonsquare",
-    "depthwise_separable_conv_HWC_q7",
-    "depthwise_separable_conv_HWC_q7_nonsquare",
-)
-"""Functions of CMSIS 5 that refuse some sizes; 4.0.0 dropped them."""
+_LEGACY = {
+    "ConvolutionFunctions": (
+        "convolve_HWC_q7_basic",
+        "convolve_HWC_q7_basic_nonsquare",
+        "convolve_HWC_q7_fast",
+        "convolve_HWC_q7_fast_nonsquare",
+        "convolve_HWC_q7_RGB",
+        "convolve_1x1_HWC_q7_fast_nonsquare",
+        "convolve_HWC_q15_basic",
+        "convolve_HWC_q15_fast",
+        "convolve_HWC_q15_fast_nonsquare",
+        "depthwise_separable_conv_HWC_q7",
+        "depthwise_separable_conv_HWC_q7_nonsquare",
+    ),
+    _DENSE: ("fully_connected_q7_opt", "fully_connected_q15_opt", "fully_connected_mat_q7_vec_q15_opt"),
+    _SOFTMAX: ("softmax_q7", "softmax_q15"),
+}
+"""Functions of CMSIS 5 for q7 and q15 by folder, each an entry point under its own name; 4.0.0 dropped them."""
 
 
-def _legacy(name: str, kind: str) -> EntryPoint:
-    return EntryPoint(name, f"arm_{name}", "ConvolutionFunctions", (kind, kind, kind), V5_8, "4.0.0")
+def _legacy(folder: str, name: str) -> EntryPoint:
+    kind = "q7" if "q7" in name else "q15"
+    return EntryPoint(name, f"arm_{name}", folder, (kind, kind, kind), V5_6, LEFT)
+
+
+def _pool(name: str) -> EntryPoint:
+    return EntryPoint(name, f"arm_{name}", _POOL, ("q7", "q7"), V5_6, LEFT, "arm_pool_q7_HWC.c")
+
+
+def _activation(kind: str) -> EntryPoint:
+    function, file = f"arm_nn_activations_direct_{kind}", f"arm_nn_activations_{kind}.c"
+    return EntryPoint(f"activation_{kind}", function, _ACTIVATION, (kind, kind), V5_6, LEFT, file)
 
 
 ENTRY_POINTS = (
@@ -101,10 +119,14 @@ ENTRY_POINTS = (
     EntryPoint("lstm_unidirectional_s16", "arm_lstm_unidirectional_s16", _LSTM, ("s16", "s8", "s16"), "6.0.0"),
     EntryPoint("svdf_s8", "arm_svdf_s8", "SVDFunctions", ("s8", "s8", "s8"), V5_8),
     EntryPoint("svdf_state_s16_s8", "arm_svdf_state_s16_s8", "SVDFunctions", ("s8", "s8", "s8"), V5_9),
-    EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, V5_8),
-    EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, V5_8),
+    EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, V5_6),
+    EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, V5_6),
     EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, V5_8),
-    *(_legacy(name, "q15" if "q15" in name else "q7") for name in _LEGACY),
+    *(_legacy(folder, name) for folder, names in _LEGACY.items() for name in names),
+    _pool("maxpool_q7_HWC"),
+    _pool("avepool_q7_HWC"),
+    _activation("q7"),
+    _activation("q15"),
 )
 
 _SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {

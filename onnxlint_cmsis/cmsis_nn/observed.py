@@ -23,7 +23,7 @@ class HazardSeen(NamedTuple):
     hazard: str
     """Its id."""
     outcome: str
-    """`confirmed`, `not confirmed` or `cannot be built`."""
+    """`confirmed`, `not confirmed`, `cannot be built`, or `other code` where a compiler is given other code."""
     seen: str
     """What the call did, or why there is none."""
     call: str

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Target
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
 """Stems of entry points with weights."""
-BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8}
-"""Bytes of a bias: int32, and int64 for int16 activations."""
+BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8, "q7": 1, "q15": 2, "q7q15": 1}
+"""Bytes of a bias: int32, and int64 for int16 activations; as the weights for q7 and q15."""
 _POINTERS_SINCE = "7.0.0"
 
 
@@ -44,7 +45,9 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
     elements = 1
     for size in sizes:
         elements *= size or 0
-    weights = -(-elements // 2) if kind == "s4" else elements
+    weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
+    if is_legacy(call.entry):
+        return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
     pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
     bias = BIAS_BYTES[kind] * out_c if call.bias else 0
     return None if pairs is None else Parameters(weights, bias, 4 * pairs, 4 * pairs)

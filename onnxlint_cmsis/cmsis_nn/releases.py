@@ -18,11 +18,16 @@ class Release(NamedTuple):
     """Day on which every row was held against its source, `2026-11-21`; the release is refused where empty."""
     measured_on: str = ""
     """Release whose measured instructions are taken for it; its own where empty."""
+    apis: tuple[str, ...] = ("current",)
+    """APIs whose rows were reviewed: `current` (wrappers for s8, s16 and s4), `legacy` (functions for q7 and q15)."""
 
 
+APIS = ("current", "legacy")
 RELEASE_ROWS = (
-    Release("cmsis5-5.8.0", reviewed="2026-11-21"),
-    Release("cmsis5-5.9.0", reviewed="2026-11-21"),
+    Release("cmsis5-5.6.0", reviewed="2026-11-22", apis=("legacy",)),
+    Release("cmsis5-5.7.0", reviewed="2026-11-22", apis=("legacy",)),
+    Release("cmsis5-5.8.0", reviewed="2026-11-21", apis=APIS),
+    Release("cmsis5-5.9.0", reviewed="2026-11-21", apis=APIS),
     Release("4.0.0", reviewed="2026-11-21"),
     Release("4.1.0", reviewed="2026-11-21"),
     Release("5.0.0", reviewed="2026-11-21"),
@@ -38,8 +43,8 @@ RELEASES = tuple(row.name for row in RELEASE_ROWS)
 REVIEWED = tuple(row.name for row in RELEASE_ROWS if row.reviewed)
 """Names of those that may be asked about."""
 
-V5_8, V5_9 = "cmsis5-5.8.0", "cmsis5-5.9.0"
-"""The two releases inside CMSIS 5, whose names are long."""
+V5_6, V5_7, V5_8, V5_9 = "cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0"
+"""The releases inside CMSIS 5, whose names are long."""
 
 DEFAULT_RELEASE = "7.0.0"
 

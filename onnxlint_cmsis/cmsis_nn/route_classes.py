@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
 from onnxlint_cmsis.cmsis_nn.expressions import Term, term
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.hazards import hazards_near
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Wrapper
 from onnxlint_cmsis.types import KernelCall, Target
@@ -100,7 +100,7 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
 
 def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:
     """Conditions of branches, delegations and hazards that a call of an entry point may meet."""
-    hazards = [row for row in all_hazards() if entry in row.entries and row.origin.covers(target)]
+    hazards = [row for row in hazards_near(entry) if entry in row.entries and row.origin.covers(target)]
     return [
         *(branch.when for branch in _branches(wrapper, target)),
         *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),

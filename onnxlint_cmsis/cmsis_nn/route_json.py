@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from onnxlint_cmsis.cmsis_nn.apis import refuse_without
 from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, target_of, text
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.cmsis_nn.routes import ENTRIES
+from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
 
 _KNOWN = (
@@ -45,14 +47,16 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
         if name not in (*_KNOWN, *_ANSWERS, *_IGNORED):
             raise ValueError(f"field '{name}' is not known; allowed: {', '.join(_KNOWN)}")
     target, call = target_of(record, default), _call(record)
+    if not is_legacy(call.entry):
+        refuse_without("current", target.release)
     kept = {name: value for name, value in record.items() if name not in _ANSWERS}
     return {**kept, **_result(route(call, target), call, target)}
 
 
 def _call(record: Mapping[str, object]) -> KernelCall:
     entry = text(record, "wrapper", "")
-    if entry not in ENTRIES:
-        raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join(ENTRIES)}")
+    if entry not in (*ENTRIES, *LEGACY_ENTRIES):
+        raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join((*ENTRIES, *LEGACY_ENTRIES))}")
     sizes = {name: _sizes(record, name, 4, 1, None) for name in ("in", "filter", "out")}
     pairs = {name: _sizes(record, name, 2, low, default) for name, low, default in _PAIRS}
     return KernelCall(
@@ -86,7 +90,7 @@ def _pad_after(
     record: Mapping[str, object], sizes: Mapping[str, tuple[int, ...]], pairs: Mapping[str, tuple[int, ...]]
 ) -> tuple[int | None, int | None]:
     """The padding after, as given; where it is missing or null what the output size implies, [h, w]."""
-    if record["wrapper"] in ("transpose_conv_s8", "fully_connected_s8"):
+    if str(record["wrapper"]).startswith(("transpose_conv", "fully_connected")):
         return None, None
     given = record.get("pad_after")
     if given is not None and given != [None, None]:

@@ -172,6 +172,8 @@ class Hazard(NamedTuple):
     """The part of `when` that messages give with its numbers; all of it where None, no numbers where TRUE."""
     reported: str = ""
     """Where it is reported upstream: `issue 109`."""
+    assembly: bool = False
+    """Whether inline assembly alone has it; a build with ARM_MATH_AUTOVECTORIZE has C code instead, which is right."""
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
 

@@ -27,8 +27,8 @@ BAR = 8
 """Columns of the longest bar."""
 
 
-def layer_cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
-    """Cells in the order of the columns."""
+def layer_cells(row: Row, total: Total, names: Mapping[str, str], bar: int = BAR) -> list[str]:
+    """Cells in the order of the columns; the longest bar has `bar` columns."""
     node = label_of(row)
     runtime = str(row.get("runtime", ""))
     return [
@@ -42,7 +42,7 @@ def layer_cells(row: Row, total: Total, names: Mapping[str, str]) -> list[str]:
         _sizes(row["output_dims" if is_operator(row) else "output"]),
         _number(row["macs"]),
         _cost(row),
-        _share(row["instructions"], total.instructions),
+        _share(row["instructions"], total.instructions, bar),
         _scratch(row["scratch"]),
         _number(row.get("constants")),
         ", ".join(each["op"] for each in row.get("fused", [])),  # type: ignore[attr-defined]
@@ -118,12 +118,12 @@ def _number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else "-"
 
 
-def _share(instructions: object, every: int) -> str:
+def _share(instructions: object, every: int, bar: int) -> str:
     """`12 % ##`, of the instructions that are known."""
     if not isinstance(instructions, int) or not every:
         return ""
     part = instructions / every
-    return f"{100 * part:3.0f} % {_block_character() * round(BAR * part)}".rstrip()
+    return f"{100 * part:3.0f} % {_block_character() * round(bar * part)}".rstrip()
 
 
 def _block_character() -> str:

@@ -24,8 +24,8 @@ DESCRIPTION = (
 )
 VERSION = 1
 KEYS = (
-    "targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build", "clock",
-    "memory",
+    "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
+    "clock", "memory",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 

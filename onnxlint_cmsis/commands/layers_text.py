@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.layer_cells import NO_LAYER, is_operator, kernel_of, label_of, layer_cells, mark_of
+from onnxlint_cmsis.commands.layer_cells import BAR, NO_LAYER, is_operator, kernel_of, label_of, layer_cells, mark_of
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
@@ -22,6 +22,10 @@ SPARE = ("runtime", "output", "called", "MACs", "op", "input", "scratch", "const
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 27}
 """Columns whose cells are shortened in the middle first, and the least characters of a cell."""
+NARROW = 72
+"""Columns of a terminal below which bars are left out and cells are shortened further."""
+NARROW_ELASTIC = {"layer": 10, "kernel": 17}
+"""ELASTIC in such a terminal."""
 NUMBERS = ("MACs", "instructions", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
@@ -52,13 +56,14 @@ def layers_text(report: LayersReport, width: int, *, full_names: bool = False) -
 def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int) -> Iterator[str]:
     rows = [row for row in report.rows if row["target"] == total.target]
     yield f"{total.target}\n"
-    cells = [layer_cells(row, total, names) for row in rows]
+    narrow = 0 < width < NARROW
+    cells = [layer_cells(row, total, names, bar=0 if narrow else BAR) for row in rows]
     empty = {name for place, name in enumerate(HEAD) if not any(line[place].strip("- ") for line in cells)}
     kept = [place for place, name in enumerate(HEAD) if name not in empty]
     head = [HEAD[place] for place in kept]
     lines = [[line[place] for place in kept] for line in cells]
     spare = [name for name in SPARE if name not in empty]
-    yield fitted(head, lines, NUMBERS, TableFit(width, ELASTIC, spare))
+    yield fitted(head, lines, NUMBERS, TableFit(width, NARROW_ELASTIC if narrow else ELASTIC, spare))
     for line in (*_legend(rows, names), *total_lines(total)):
         yield wrapped(line, width) + "\n"
 

@@ -21,7 +21,6 @@ def make_parser() -> CommandParser:
     """The options of the command."""
     usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
     parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     text = "model files, folders to search for .onnx and .tflite files, - for standard input. Default: this folder."
     add("paths", nargs="*", metavar="PATHS", help=text)

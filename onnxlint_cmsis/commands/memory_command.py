@@ -24,7 +24,7 @@ DESCRIPTION = (
     "it is that of the plan which the firmware check builds, with scratch beside it; for a runtime a lower bound."
 )
 VERSION = 1
-KEYS = ("targets", "release", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build")
+KEYS = ("targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build")
 STDIN_NAME = f"stdin{TFLITE}"
 
 

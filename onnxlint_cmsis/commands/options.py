@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
 
 PROGRAM = "onnxlint-cmsis"
+CHOICES = 40
+"""Characters that the values of an option may take in its name."""
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of a description, wraps those that are too long, and breaks no option in two."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = (indent + line for line in text.splitlines())
+        return "\n".join("\n".join(self._split_lines(line, width)) if len(line) > width else line for line in lines)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -24,7 +39,13 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, command: str, description: str, **more: str) -> None:
         program = f"{PROGRAM} {command}".rstrip()
-        super().__init__(prog=program, description=description, allow_abbrev=False, **more)  # type: ignore[arg-type]
+        super().__init__(
+            prog=program,
+            description=description,
+            allow_abbrev=False,
+            formatter_class=HelpFormatter,
+            **more,  # type: ignore[arg-type]
+        )
         text = "tell standard error more: the configuration of each file, where an internal error happened"
         self.add_argument("-v", "--verbose", action="store_true", help=text)
 
@@ -32,6 +53,12 @@ class CommandParser(argparse.ArgumentParser):
         """Whether a separate word follows an option; None where this parser has no such option."""
         action = self._option_string_actions.get(option)
         return None if action is None else action.nargs != 0
+
+    def format_help(self) -> str:
+        """As argparse does; the usage line names what has to be given, and no other option."""
+        if self.usage is None:
+            self.usage = " ".join(["%(prog)s [options]", *filter(None, map(_usage, self._actions))])
+        return super().format_help()
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, with the option that a misspelt one may stand for."""
@@ -48,6 +75,15 @@ class CommandParser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+def _usage(action: argparse.Action) -> str:
+    """`FILE`, `[FILE]`, `URL ...` or `--out FOLDER`; empty for an option that may be left out."""
+    name = str(action.metavar or action.dest)
+    if action.option_strings:
+        return f"{action.option_strings[0]} {name}" if action.required else ""
+    several = f"{name} ..." if action.nargs in ("*", "+") else name
+    return f"[{several}]" if action.nargs in ("*", "?") else several
+
+
 def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> None:
     """Add the options of the named keys, of all keys where none is named; and those that choose the file."""
     group = parser.add_argument_group("settings, as in the configuration file")
@@ -58,8 +94,7 @@ def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> No
             group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
         elif key.option and (not names or key.name in names):
             action = "append" if _written(key) in SEVERAL else "store"
-            metavar = key.metavar or "{" + ",".join(key.allowed) + "}"
-            group.add_argument(key.option, dest=key.attribute, action=action, metavar=metavar, help=_help(key))
+            group.add_argument(key.option, dest=key.attribute, action=action, metavar=_metavar(key), help=_help(key))
     group.add_argument("--config", metavar="FILE", default="", help="configuration file, instead of the nearest")
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
 
@@ -79,12 +114,19 @@ def _written(key: Key) -> Written:
     return KINDS[key.kind].written
 
 
+def _metavar(key: Key) -> str:
+    """What stands for the value: the allowed ones, or NAME where these are many."""
+    choices = "{" + ",".join(key.allowed) + "}"
+    return key.metavar or (choices if len(choices) <= CHOICES else "NAME")
+
+
 def _help(key: Key) -> str:
-    """The key's sentence, its default and whether the option may be repeated."""
+    """The key's sentence, its default, many values and whether the option may be repeated."""
     shown = ",".join(key.default) if isinstance(key.default, list) else key.default
     default = f" Default: {shown}." if shown else ""
     repeated = " May be given several times." if _written(key) in SEVERAL else ""
-    return (key.doc + default + repeated).replace("%", "%%")
+    values = f" One of {', '.join(key.allowed)}." if _metavar(key) == "NAME" and key.allowed else ""
+    return (key.doc + values + default + repeated).replace("%", "%%")
 
 
 def _raw(key: Key, given: object) -> object:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.results.short_names import distinct_cuts
 
 _GAP = "  "
-_DOTS = "..."
 
 
 class TableFit(NamedTuple):
@@ -39,8 +39,8 @@ def fitted(
         if not able:
             break
         widths[max(able, key=lambda name: widths[name])] -= 1
-    places = [list(head).index(name) for name in shown]
-    return "".join(_line([line[place] for place in places], widths, right) for line in lines)
+    columns = [_column([line[list(head).index(name)] for line in lines], wide) for name, wide in widths.items()]
+    return "".join(_line(line, widths, right) for line in zip(*columns, strict=True))
 
 
 def _widest(lines: Sequence[Sequence[str]], head: Sequence[str], name: str) -> int:
@@ -52,17 +52,15 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
+def _column(cells: Sequence[str], width: int) -> list[str]:
+    """The cells, those that are too long without their middle; different cells stay different."""
+    shorter = distinct_cuts(cells, width)
+    return [shorter.get(cell, cell) for cell in cells]
+
+
 def _line(cells: Sequence[str], widths: dict[str, int], right: Sequence[str]) -> str:
     padded = (
-        _cut(cell, width).rjust(width) if name in right else _cut(cell, width).ljust(width)
+        cell.rjust(width) if name in right else cell.ljust(width)
         for cell, (name, width) in zip(cells, widths.items(), strict=True)
     )
     return _GAP.join(padded).rstrip() + "\n"
-
-
-def _cut(text: str, width: int) -> str:
-    """The text without its middle where it is too long."""
-    if len(text) <= width:
-        return text
-    end = 2 * (width - len(_DOTS)) // 3
-    return f"{text[: width - len(_DOTS) - end]}{_DOTS}{text[len(text) - end :]}"

@@ -20,7 +20,7 @@ DESCRIPTION = (
     "instructions (not cycles), bytes of constants and of activations over the counts around today's, one class at a "
     "time. It names counts that cost nothing more, cliffs, and counts that run into a known error or wrong result."
 )
-KEYS = ("targets", "release", "compiler", "assume", "one-channel", "input-shapes", "runtime")
+KEYS = ("targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "memory")
 
 
 def make_parser() -> CommandParser:
@@ -39,10 +39,13 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the widths of a model."""
     args = make_parser().parse_args(argv)
+    from onnxlint_cmsis.commands.width_times import WidthTimes
+
     settings = configuration(args).settings_for(args.file)
     model = _model(args.file, settings)
     found = _staircases(model, settings, args.reach)
     names = {} if args.full_names else _names(model)
+    times = WidthTimes(model) if any(model.settings.clocks) else None
     if args.plot:
         from onnxlint_cmsis.atomic import write_text
         from onnxlint_cmsis.commands.widths_svg import widths_svg
@@ -53,11 +56,12 @@ def run(argv: list[str]) -> int:
 
         from onnxlint_cmsis.commands.widths_json import widths_json
 
-        sys.stdout.write(json.dumps(widths_json(args.file, found, settings.targets), indent=1) + "\n")
+        sys.stdout.write(json.dumps(widths_json(args.file, found, settings.targets, times), indent=1) + "\n")
     else:
         from onnxlint_cmsis.commands.widths_text import widths_text
 
-        sys.stdout.write(widths_text(found, settings.targets, names, columns()))
+        today = times.today if times else ()
+        sys.stdout.write(widths_text(found, settings.targets, names, columns(), today))
     return 0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
     from onnxlint_cmsis.planning.staircase import Staircase, WidthStep
     from onnxlint_cmsis.types import Target
 
@@ -16,10 +17,18 @@ SHOWN = 4
 """Sizes or layers that a line names before it only counts."""
 
 
-def widths_text(found: list[Staircase], targets: tuple[Target, ...], names: Mapping[str, str], width: int) -> str:
-    """A paragraph for each class, and a line for each target in it."""
+def widths_text(
+    found: list[Staircase],
+    targets: tuple[Target, ...],
+    names: Mapping[str, str],
+    width: int,
+    today: Sequence[PredictedTime | None] = (),
+) -> str:
+    """Times of the model as it is, then a paragraph for each class, and a line for each target in it."""
+    clocked = zip(targets, today, strict=False)
+    times = [f"{target.cpu}: the model as it is: {time.text}" for target, time in clocked if time]
     lines = [line for each in found for line in _class(each, targets, names)]
-    lines = lines or ["No class of channels is free to change: see `onnxlint-cmsis layers`."]
+    lines = times + (lines or ["No class of channels is free to change: see `onnxlint-cmsis layers`."])
     return "".join(wrapped(printable(line), width, 8) + "\n" for line in lines)
 
 

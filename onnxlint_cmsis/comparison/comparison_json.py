@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.reporters.fields import finding_fields, location_fields
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference, TimePair
     from onnxlint_cmsis.findings import Finding
 
 VERSION = 1
@@ -21,6 +21,7 @@ def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[st
         "before": found.before,
         "after": found.after,
         "figures": [{**each._asdict(), "change": each.change, "exceeded": each in over} for each in found.figures],
+        **({"times": [_time(each) for each in found.times]} if found.times else {}),
         "came": [finding for each in found.came for finding in _findings(each, found.after)],
         "went": [finding for each in found.went for finding in _findings(each, found.before)],
         "stayed": found.stayed,
@@ -32,6 +33,11 @@ def _findings(finding: Finding, path: str) -> list[dict[str, object]]:
     """A finding and those of equal cause that it stands for."""
     every = (finding, *finding.others)
     return [{**finding_fields(each), "location": location_fields(each, path)} for each in every]
+
+
+def _time(pair: TimePair) -> dict[str, object]:
+    before, after = (None if each is None else each.fields for each in (pair.before, pair.after))
+    return {"target": pair.target, "before": before, "after": after}
 
 
 def _layer(each: LayerDifference) -> dict[str, object]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import change_text, kernel_text, library_lines, word
-from onnxlint_cmsis.reporters.called import in_short
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.comparison.comparison_text import (
+    change_text,
+    cost_text,
+    finding_text,
+    kernel_text,
+    layer_name,
+    library_lines,
+    time_text,
+    word,
+)
+from onnxlint_cmsis.reporters.plain import counted, printable
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
@@ -21,8 +29,8 @@ def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str
     """A heading, a table of figures, the findings, and the layers folded away."""
     parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *(f"{line}\n" for line in library_lines(found))]
     parts += _figures(found, over)
-    parts += [*_findings("New findings", found.came, found.names)]
-    parts += _findings("Findings that are gone", found.went, found.names)
+    parts += [*_findings("New findings", found.came, found)]
+    parts += _findings("Findings that are gone", found.went, found)
     return "\n".join([*parts, *_layers(found)]) + "\n"
 
 
@@ -33,14 +41,16 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
             mark = "over the limit" if figure in over else ""
             cpu = figure.target.partition(", ")[0]
             yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)} | {mark} |"
+    for pair in found.times:
+        yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
     yield ""
 
 
-def _findings(title: str, findings: tuple[Finding, ...], names: Mapping[str, str]) -> Iterator[str]:
+def _findings(title: str, findings: tuple[Finding, ...], found: ModelDifference) -> Iterator[str]:
     if findings:
         yield f"**{title}**\n"
     for finding in findings:
-        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(in_short(finding.text, names))}"
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(finding_text(found, finding))}"
     if findings:
         yield ""
 
@@ -48,14 +58,13 @@ def _findings(title: str, findings: tuple[Finding, ...], names: Mapping[str, str
 def _layers(found: ModelDifference) -> Iterator[str]:
     if not found.layers:
         return
-    yield f"<details><summary>{len(found.layers)} layers changed</summary>\n"
+    yield f"<details><summary>{counted(len(found.layers), 'layer')} changed</summary>\n"
     yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
     for each in found.layers[:MOST_LAYERS]:
         old, new = (kernel_text(row) for row in (each.before, each.after))
         kernels = new if old == new else f"{old} → {new}"
-        costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
-        cost = " → ".join("unknown" if number is None else f"{number:,}" for number in costs)
-        name = _code(found.names.get(each.layer, each.layer))
+        cost = cost_text(each, "→")
+        name = _code(layer_name(each, found.names))
         yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import in_short
@@ -10,7 +10,7 @@ from onnxlint_cmsis.reporters.plain import counted, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference, TimePair
     from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.layer_rows import Row
 
@@ -57,9 +57,47 @@ def change_text(figure: Figure) -> str:
     return f"{figure.before:,} -> {figure.after:,}{part}"
 
 
+def time_text(pair: TimePair) -> str:
+    """`predicted 10 to 12 ms -> predicted 9 to 11 ms at 120 MHz (...)`; once where both are the same."""
+    shown = dict.fromkeys("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    told = next((each for each in (pair.after, pair.before) if each is not None and each.milliseconds), None)
+    return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
+
+
 def kernel_text(row: Row | None) -> str:
-    """Kernel that runs a layer, or the verdict where none does."""
-    return "none" if row is None else str(row.get("kernel") or row.get("verdict"))
+    """Kernel that does the work of a layer, or the verdict where none does."""
+    return "none" if row is None else str(row.get("effective") or row.get("kernel") or row.get("verdict"))
+
+
+def cost_text(each: LayerDifference, arrow: str) -> str:
+    """Predicted instructions before and after; multiply-accumulates where these alone changed."""
+    sides = [row or {} for row in (each.before, each.after)]
+    costs = ["unknown" if row.get("instructions") is None else f"{row['instructions']:,}" for row in sides]
+    if costs[0] != costs[1]:
+        return f" {arrow} ".join(costs)
+    macs = [f"{row.get('macs') or 0:,}" for row in sides]
+    return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
+
+
+def finding_text(found: ModelDifference, finding: Finding) -> str:
+    """What a finding says, with the CPUs where it does not hold on all."""
+    cpus = [label.partition(", ")[0] for label in finding.targets]
+    every = {figure.target.partition(", ")[0] for figure in found.figures if figure.target}
+    there = f" [on {', '.join(cpus)}]" if cpus and set(cpus) < every else ""
+    return f"{in_short(finding.text, found.names)}{there}"
+
+
+def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
+    """What findings call the layer; both names where the versions have two: `CONV_2D#3 (CONV_2D#2 before)`."""
+    before, after = (_called(row, names) for row in (each.before, each.after))
+    return f"{after} ({before} before)" if before and after and before != after else after or before
+
+
+def _called(row: Row | None, names: Mapping[str, str]) -> str:
+    """An operator of a `.tflite` file by its kind and number, a node of an ONNX model by its short name."""
+    if row is None:
+        return ""
+    return str(row["label"]) if "index" in row else names.get(str(row["node"]), str(row["node"]))
 
 
 def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
@@ -69,31 +107,32 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
         mark = ": more than --fail-on-increase allows" if figure in over else ""
         yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{mark}"
+    for pair in found.times:
+        yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
 
 
 def _findings(found: ModelDifference) -> Iterator[str]:
     yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
-    yield from (in_short(_finding("+", finding), found.names) for finding in found.came)
-    yield from (in_short(_finding("-", finding), found.names) for finding in found.went)
+    yield from (_finding("+", finding, found) for finding in found.came)
+    yield from (_finding("-", finding, found) for finding in found.went)
 
 
 def _number(findings: tuple[Finding, ...]) -> str:
     return counted(sum(1 + len(finding.others) for finding in findings), "finding")
 
 
-def _finding(sign: str, finding: Finding) -> str:
-    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding.text}"
+def _finding(sign: str, finding: Finding, found: ModelDifference) -> str:
+    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(found, finding)}"
 
 
 def _layers(found: ModelDifference) -> Iterator[str]:
     if found.layers:
         yield f"{counted(len(found.layers), 'layer')} changed"
-    yield from (_layer(each, found.names.get(each.layer, each.layer)) for each in found.layers)
+    yield from (_layer(each, layer_name(each, found.names)) for each in found.layers)
 
 
 def _layer(each: LayerDifference, name: str) -> str:
     old, new = (kernel_text(row) for row in (each.before, each.after))
     kernels = new if old == new else f"{old} -> {new}"
-    costs = [row.get("instructions") if row else None for row in (each.before, each.after)]
-    cost = " -> ".join("unknown" if number is None else f"{number:,}" for number in costs)
-    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; {cost} predicted instructions"
+    cost = cost_text(each, "->")
+    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; predicted instructions {cost}"

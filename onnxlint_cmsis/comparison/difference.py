@@ -12,6 +12,7 @@ from onnxlint_cmsis.results.grouped_findings import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
     from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.layer_rows import Row
     from onnxlint_cmsis.layers_report import LayersReport, Total
@@ -50,11 +51,22 @@ class Figure(NamedTuple):
         return None if self.before is None or self.after is None else self.after - self.before
 
 
+class TimePair(NamedTuple):
+    """How long both versions are predicted to take on one target that has a clock."""
+
+    target: str
+    """Label of the target."""
+    before: PredictedTime | None
+    """Time of the first version; None where it has no such target."""
+    after: PredictedTime | None
+    """Time of the second."""
+
+
 class LayerDifference(NamedTuple):
     """A layer that is new, gone, or has another kernel or cost on a target."""
 
     layer: str
-    """Node."""
+    """What pairs its rows: the node, or the tensor that an operator of a `.tflite` file writes."""
     target: str
     """Label of the target."""
     before: Row | None
@@ -86,6 +98,8 @@ class ModelDifference(NamedTuple):
     """CMSIS-NN and compiler that each version is judged for; both empty for a version without layers."""
     arena_exact: bool = False
     """Whether the arenas of both are known to the byte."""
+    times: tuple[TimePair, ...] = ()
+    """Predicted times; none where no clock is given."""
 
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
@@ -103,6 +117,7 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
+        tuple(_times(before.layers, after.layers)),
     )
 
 
@@ -129,12 +144,23 @@ def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Find
 
 def _figures(before: ModelVersion, after: ModelVersion) -> Iterator[Figure]:
     yield Figure("findings", "", len(before.result.told), len(after.result.told))
-    old = {_cpu(total.target): total for total in before.layers.totals}
-    new = {_cpu(total.target): total for total in after.layers.totals}
+    old, new = (_by_cpu(each.layers) for each in (before, after))
     for cpu in dict.fromkeys((*old, *new)):
         target = (new.get(cpu) or old[cpu]).target
         pairs = zip(_numbers(old.get(cpu)), _numbers(new.get(cpu)), strict=True)
         yield from (Figure(metric, target, *pair) for metric, pair in zip(METRICS[1:], pairs, strict=True))
+
+
+def _by_cpu(layers: LayersReport) -> dict[str, Total]:
+    return {_cpu(total.target): total for total in layers.totals}
+
+
+def _times(before: LayersReport, after: LayersReport) -> Iterator[TimePair]:
+    old, new = _by_cpu(before), _by_cpu(after)
+    for cpu in dict.fromkeys((*old, *new)):
+        pair = [side[cpu].time if cpu in side else None for side in (old, new)]
+        if any(pair):
+            yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
 
 
 def _numbers(total: Total | None) -> tuple[int | None, ...]:
@@ -180,4 +206,4 @@ def _seen(row: Row | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
     if row is None:
         return None
-    return *(row.get(name) for name in ("verdict", "kernel", "instructions")), row.get("macs") or 0
+    return *(row.get(name) for name in ("verdict", "kernel", "effective", "instructions")), row.get("macs") or 0

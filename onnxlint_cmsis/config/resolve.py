@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from onnxlint_cmsis.cmsis_nn.apis import DEFAULT_LEGACY_RELEASE, refuse_without
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import KINDS
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import kinds
 from onnxlint_cmsis.config.files import ConfigError, SettingsLayer, absolute, nearest, read, refuse_unknown
@@ -13,7 +15,7 @@ from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.setting_values import Place
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.runtimes.runtime import runtime_for
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
 from onnxlint_cmsis.types import Target
 
 COMMAND_LINE = "command line"
@@ -78,6 +80,7 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
     if runtime.release and origins["release"] == "default":
         value["release"] = raw["release"] = runtime.release
         origins["release"] = runtime.label
+    _apply_api(raw, value, origins, runtime)
     value["runtime"] = runtime._replace(brings=origins["release"] == runtime.label)
     if value["board"] and origins["targets"] == "default":
         raw["targets"] = value["targets"] = [board.cpu for board in value["board"].values()]
@@ -86,6 +89,27 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     return Settings(**named, file=_file(layers), origins=origins, raw=raw)
+
+
+def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
+    """Release and data type of the legacy API where they are not set; ConfigError for what is of another API."""
+    legacy, place = value["api"] == "legacy", _place(origins["api"], _BY_NAME["api"])
+    if legacy and runtime.name != DIRECT.name:
+        raise ConfigError(f"{place}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
+    for name, meant in (("release", DEFAULT_LEGACY_RELEASE), ("assume", KINDS[0])) if legacy else ():
+        if origins[name] == "default":
+            value[name] = raw[name] = meant
+            origins[name] = origins["api"]
+    allowed = KINDS if legacy else tuple(kind for kind in _BY_NAME["assume"].allowed if kind not in KINDS)
+    if value["assume"] not in allowed:
+        place = _place(origins["assume"], _BY_NAME["assume"])
+        raise ConfigError(
+            f"{place}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
+        )
+    try:
+        refuse_without(value["api"], value["release"])
+    except ValueError as error:
+        raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
 
 
 def _forgotten(layer: SettingsLayer) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import KINDS
+from onnxlint_cmsis.cmsis_nn.releases import APIS, COMPILERS, DEFAULT_RELEASE
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.keys import (
     BY_FORMAT,
@@ -65,6 +66,15 @@ class Settings:
         metavar="CPU",
     )
     release: str = setting("release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE")
+    api: str = setting(
+        "choice",
+        APIS[0],
+        "Functions that the application calls: current (wrappers for s8, s16 and s4) or legacy (functions for q7 and "
+        "q15, which cmsis5-5.6.0 to cmsis5-5.9.0 have). With legacy, `release` is cmsis5-5.9.0 and `assume` is q7, "
+        "unless they are set.",
+        allowed=APIS,
+        option="--api",
+    )
     runtime: Runtime = setting(
         "runtime",
         AUTO,
@@ -144,8 +154,9 @@ class Settings:
     assume: str = setting(
         "choice",
         "s8",
-        "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights).",
-        allowed=("s8", "s16", "s4"),
+        "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights); with "
+        "--api legacy q7, q15 or q7q15 (16-bit activations, 8-bit weights in fully connected layers).",
+        allowed=("s8", "s16", "s4", *KINDS),
         option="--assume",
     )
     one_channel: str = setting(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cmsis_nn.parameters import parameters
 from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.memory.activations import activations
-from onnxlint_cmsis.memory.arena_plan import ArenaUses, plan_arena, shortened_name
+from onnxlint_cmsis.memory.arena_plan import ArenaUses, plan_arena
 from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
 from onnxlint_cmsis.memory.peak import Peak, peak_of
 from onnxlint_cmsis.memory.remedies import best_remedy
@@ -67,11 +67,11 @@ def _ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom
 
 def _shown(model: ModelAnalysis, index: int) -> str:
     node = next(node for node in model.graph.nodes if node.index == index)
-    return f"{node.op_type} '{shortened_name(node.label)}'"
+    return f"{node.op_type} '{node.label}'"
 
 
 def _alive(uses: ArenaUses, peak: Peak) -> tuple[tuple[str, int], ...]:
-    return tuple((f"'{shortened_name(uses.names[buffer])}'", uses.sizes[buffer]) for buffer in peak.alive)
+    return tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive)
 
 
 def scratch_of(model: ModelAnalysis, target: Target) -> dict[int, int]:
@@ -93,7 +93,7 @@ def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
             continue
         for name, size in known._asdict().items():
             sums[name] += size
-        layers.append((f"{record.node.op_type} '{shortened_name(record.node.label)}'", known.total, record.node.index))
+        layers.append((f"{record.node.op_type} '{record.node.label}'", known.total, record.node.index))
     layers.sort(key=lambda layer: -layer[1])
     return FlashNeed(
         target.label,

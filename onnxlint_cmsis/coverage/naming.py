@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.graph.python_places import python_places
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.short_names import QUOTED, short_names
@@ -33,12 +34,16 @@ def naming(graph: Graph, layers: Iterable[Node], result: FileResult) -> LayerNam
 
 
 def layer_names(graph: Graph, layers: Iterable[Node], told: Iterable[str] = ()) -> LayerNames:
-    """Short names and places of the nodes that compute, and short names of what else is told of."""
+    """Short names and places of the nodes that compute, and short names of what else is told of.
+
+    Operators of a `.tflite` file have numbers for names; there the tensors that they write are layers, too.
+    """
     nodes = list(layers)
     found = python_places(graph) if graph.node_metadata else {}
     places = {node.label: found[node.index] for node in nodes if node.index in found}
     modules = {label: place.module for label, place in places.items() if place.module}
-    return LayerNames(short_names([node.label for node in nodes], sorted(told), modules), places)
+    written = (node.outputs[0] for node in graph.nodes if node.domain == TFLITE and node.outputs)
+    return LayerNames(short_names([*(node.label for node in nodes), *written], sorted(told), modules), places)
 
 
 def _told(finding: Finding) -> Iterator[str]:

@@ -63,12 +63,12 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         _largest_scratch(model, run, target) if scratch is None else scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
-        _time(model, target, instructions, unknown),
+        time_of(model, target, instructions, unknown),
     )
 
 
-def _time(model: ModelAnalysis, target: Target, instructions: int, unknown: int) -> PredictedTime | None:
-    """The time of a run where the target has a clock."""
+def time_of(model: ModelAnalysis, target: Target, instructions: int, unknown: int) -> PredictedTime | None:
+    """The time of predicted instructions, `unknown` layers left out; None where the target has no clock."""
     clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
     if clock is None:
         return None

@@ -23,7 +23,9 @@ from onnxlint_cmsis.rewrite.pad_input import InputPad
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.findings import Resize
     from onnxlint_cmsis.graph.model import Node
 
 PADDED = "input"
@@ -78,6 +80,14 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     return None
 
 
+def pad_would_do(model: ModelAnalysis, resize: Resize) -> bool:
+    """Whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
+    if is_tflite_path(model.path) or resize.freedom is not Freedom.LOCKED or resize.want - resize.have > REACH:
+        return False
+    group = model.dimensions.class_of(resize.tensor, resize.axis)
+    return group is not None and any(given.group.id == group.id for given in _inputs(model))
+
+
 def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
     """The model with the Pad; None where that fails or does not lower the number of known hazards."""
     try:
@@ -96,7 +106,7 @@ def _hazards(state: Snapshot) -> int:
     return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of(layer.call))
 
 
-def _inputs(state: Snapshot) -> Iterator[_Input]:
+def _inputs(state: Snapshot | ModelAnalysis) -> Iterator[_Input]:
     """Inputs of the default operator set's models that may be padded."""
     for name in state.graph.inputs:
         axes, readers = state.dimensions.axes(name), state.graph.consumers.get(name, ())
@@ -109,7 +119,7 @@ def _inputs(state: Snapshot) -> Iterator[_Input]:
             yield _Input(name, group, real)
 
 
-def _real(state: Snapshot, name: str, readers: tuple[Node, ...]) -> str:
+def _real(state: Snapshot | ModelAnalysis, name: str, readers: tuple[Node, ...]) -> str:
     """The float tensor that carries an input; empty where there is none."""
     if any(node.opset < SINCE or node.graph for node in readers) or not readers:
         return ""

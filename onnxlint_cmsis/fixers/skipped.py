@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.missing_sizes import missing_sizes
 from onnxlint_cmsis.fixers import model_changes
 from onnxlint_cmsis.fixers.pad_inputs import PADDED
+from onnxlint_cmsis.fixers.rewriting import rewritten
+from onnxlint_cmsis.fixers.settle import surveyed
 from onnxlint_cmsis.fixers.snapshot import Reasons, name_of
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.decide import SizeDecision, decide, movable_classes
@@ -83,7 +85,7 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
     """Why a policy changes nothing, as one clause."""
     found = made.first
     if found.options.budget is not None and wished.unbounded.sizes:
-        return _over_budget(found, wished.unbounded)
+        return _over_budget(made, wished.unbounded)
     reasons = list(dict.fromkeys([one.reason for one in left] + list(made.unrewritten.values())))
     if reasons:
         more = len(reasons) - SHOWN
@@ -91,14 +93,18 @@ def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -
     return _nothing_found(found) + "".join(_hint(found))
 
 
-def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
-    """Changes that the budget forbids, with their bytes."""
+def _over_budget(made: Attempt, wish: SizeDecision) -> str:
+    """Changes that the budget forbids, with bytes that are enough: of channels, or fewer by rewriting."""
+    found = made.first
     now, policy = found.decision.after, found.options.policy
     after = wish.repaired if wish.repairs else wish.after
     spent = found.decision.spent
     needed = spent + after.bytes - wish.before.bytes
     if wish.repairs:
-        aim = f"step around known errors or wrong results ({sum(now.hazards)} -> {sum(after.hazards)})"
+        left = sum(after.hazards)
+        if (fewer := _by_rewriting(made, left)) is not None and fewer < needed:
+            needed, spent = fewer, 0
+        aim = f"step around known errors or wrong results ({sum(now.hazards)} -> {left})"
     elif policy == "faster":
         saved = sum(now.instructions) - sum(after.instructions)
         aim = f"save {saved:,} predicted instructions (not cycles)"
@@ -106,6 +112,15 @@ def _over_budget(found: ModelPlan, wish: SizeDecision) -> str:
         aim = f"make channel counts multiples of {found.options.align}" if policy == "align" else "take missed kernels"
     there = f", {spent:,} of them for channels that do nothing already" if spent else ""
     return f"--fix-budget-bytes {found.options.budget} is too small to {aim}: {needed:,} bytes{there}"
+
+
+def _by_rewriting(made: Attempt, hazards: int) -> int | None:
+    """Bytes that repairs by rewriting add; None where they leave more than so many hazards."""
+    if not made.unrewritten:
+        return None
+    new = rewritten(made.base, free=False, room=None).state
+    left = sum(surveyed(new).decision.before.hazards)
+    return new.stored - made.start.stored if left <= hazards else None
 
 
 NOTHING = {

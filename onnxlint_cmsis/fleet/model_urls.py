@@ -40,18 +40,24 @@ def _below(text: str) -> list[str]:
     try:
         system, path = fsspec.core.url_to_fs(text)
         if GLOB & set(path):
-            return _urls(system, [each for each in system.glob(path) if _is_model(each)])
+            return _urls(system, [each for each in system.glob(path) if _is_model(each)], text)
         if system.isdir(path):
-            return _urls(system, [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)])
+            found = [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)]
+            return _urls(system, found, text)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{text}: {error}") from None
     except Exception as error:  # each file system raises other errors
         raise UsageError(f"{text}: it cannot be listed: {type(error).__name__}: {error}") from None
-    return _urls(system, [path])
+    return _urls(system, [path], text)
 
 
-def _urls(system: Any, paths: list[str]) -> list[str]:
-    return [str(system.unstrip_protocol(path)) for path in sorted(paths)]
+def _urls(system: Any, paths: list[str], text: str) -> list[str]:
+    """URLs of the paths; those of a chain (`zip://*.onnx::s3://zoo/a.zip`) keep what comes behind its first part."""
+    first, chained, rest = text.partition("::")
+    if chained and "://" not in first:  # such as `simplecache::s3://zoo`, whose paths are those of the second part
+        protocol = rest.partition("://")[0]
+        return [f"{first}::{protocol}://{path}" for path in sorted(paths)]
+    return [f"{system.unstrip_protocol(path)}{chained}{rest}" for path in sorted(paths)]
 
 
 def _is_model(path: str) -> bool:

@@ -100,5 +100,5 @@ def _hints(row: Any) -> list[tuple[str, str]]:
 def _type(hint: str) -> Any:
     import pyarrow
 
-    kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "bool": pyarrow.bool_()}
+    kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64(), "bool": pyarrow.bool_()}
     return kinds.get(hint.partition(" ")[0])

@@ -56,6 +56,10 @@ class TargetRow(NamedTuple):
     """Bytes of the largest scratch buffer, as far as it is known."""
     arena: int | None
     """Bytes of the arena of TensorFlow Lite Micro, to the byte; null where the file does not tell."""
+    ms_at_least: float | None
+    """Lower bound of the predicted milliseconds of a run (`--clock`); null where nothing is predicted."""
+    ms_at_most: float | None
+    """Upper bound of the same; layers of unknown cost come on top."""
 
 
 class ScanRow(NamedTuple):
@@ -129,6 +133,7 @@ def finding_row(file: ScanRow, finding: Finding) -> ScanRow:
 
 
 def _target_row(summary: TargetSummary) -> TargetRow:
+    bounds = summary.time.milliseconds if summary.time else None
     return TargetRow(
         summary.target,
         *summary.cmsis_nn[:2],
@@ -140,4 +145,5 @@ def _target_row(summary: TargetSummary) -> TargetRow:
         summary.constants,
         summary.scratch,
         summary.arena_used,
+        *(bounds or (None, None)),
     )

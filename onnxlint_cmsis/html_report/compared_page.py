@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import WORDS, kernel_text
+from onnxlint_cmsis.comparison.comparison_text import WORDS, kernel_text, layer_name
 from onnxlint_cmsis.comparison.difference import difference
 from onnxlint_cmsis.html_report.compared_records import ChangedLayer, ComparedPage, FigurePair
 from onnxlint_cmsis.html_report.finding_blocks import finding_blocks
 from onnxlint_cmsis.html_report.page_records import MOST, Fact
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference
+    from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelDifference, TimePair
     from onnxlint_cmsis.html_report.page_records import TargetSection
     from onnxlint_cmsis.html_report.report_input import ReportInput
     from onnxlint_cmsis.layer_rows import Row
@@ -25,7 +25,7 @@ def compared_page(
     return ComparedPage(
         found.before,
         found.after,
-        tuple(_figure(each) for each in found.figures if not each.before == each.after == 0),
+        (*(_figure(each) for each in found.figures if not each.before == each.after == 0), *map(_time, found.times)),
         finding_blocks(found.came, found.names),
         finding_blocks(found.went, found.names),
         found.stayed,
@@ -66,8 +66,13 @@ def _figure(figure: Figure) -> FigurePair:
     return FigurePair(f"{WORDS[figure.metric]}{where}", before, after, f"{change:+,}{part}" if change else "", trend)
 
 
+def _time(pair: TimePair) -> FigurePair:
+    before, after = ("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    return FigurePair(f"time on {pair.target.partition(', ')[0]}", before, after, "", "same")
+
+
 def _layer(each: LayerDifference, found: ModelDifference) -> ChangedLayer:
-    name = found.names.get(each.layer, each.layer)
+    name = layer_name(each, found.names)
     return ChangedLayer(name, each.target.partition(", ")[0], _side(each.before), _side(each.after))
 
 

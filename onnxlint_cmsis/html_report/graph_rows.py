@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.html_report.graph_records import ChannelClass, GraphDrawing, GraphEdge, GraphRow
 from onnxlint_cmsis.html_report.page_records import MOST
-from onnxlint_cmsis.reporters.plain import shortened
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -132,7 +132,7 @@ def _classes(model: ModelAnalysis, tensor: str) -> tuple[int, ...]:
 
 def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
     def short(label: str) -> str:
-        return names.get(label) or shortened(label)
+        return names.get(label) or cut(label, WIDEST)
 
     return ChannelClass(
         group.id,

@@ -53,6 +53,8 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
     known = target.unknown_cost < sum(share.layers for share in shares)
     cost = f"{target.instructions:,}" if known else "unknown"
     yield Fact("Predicted instructions", cost, f"not cycles; {measured}{unknown}")
+    if target.time:
+        yield Fact("Time", target.time.range, target.time.basis if target.time.milliseconds else "")
     yield Fact("Flash for constants", f"{target.constants:,} bytes", "weights, biases, multipliers and shifts")
     yield _arena(summary, target)
     yield Fact("Scratch", f"{target.scratch:,} bytes", "largest buffer of one layer")

@@ -20,6 +20,8 @@ ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
 STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool")
 """Operators whose s16 functions work on stored integers, whatever their zero-point (arm_max_pool_s16.c)."""
+WIDENING = ("softmax_s8_s16",)
+"""Entry points of int8 input and int16 output; their output has a zero-point, which the function gives it."""
 _INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
 Numbers = tuple[AffineQuantization | None, ...]
@@ -37,8 +39,13 @@ def numbers_of(graph: Graph, node: Node, weighted: bool) -> Numbers:
     return tuple(of_input(graph, node, place) for place in places)
 
 
-def check_activations(graph: Graph, node: Node, numbers: Numbers, result: AffineQuantization | None) -> Decision | None:
-    """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are."""
+def check_activations(
+    graph: Graph, node: Node, numbers: Numbers, result: AffineQuantization | None, entry: str = ""
+) -> Decision | None:
+    """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are.
+
+    `entry` is the entry point of the layer's call, if it has one.
+    """
     known = [each for each in (*numbers, result) if each is not None]
     wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
     facts = (
@@ -55,14 +62,20 @@ def check_activations(graph: Graph, node: Node, numbers: Numbers, result: Affine
         ),
         (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
     )  # fmt: skip
-    found = next((refused(cause, text) for met, cause, text in facts if met), None) or _types(known)
-    return found or (None if node.is_op(*STORED_VALUES) else _offsets(known))
+    found = next((refused(cause, text) for met, cause, text in facts if met), None) or _unknown_type(known)
+    if found or entry in WIDENING:
+        return found
+    return _several_types(known) or (None if node.is_op(*STORED_VALUES) else _offsets(known))
 
 
-def _types(known: list[AffineQuantization]) -> Decision | None:
+def _unknown_type(known: list[AffineQuantization]) -> Decision | None:
     for elem_type in sorted({each.elem_type for each in known} - set(ACTIVATION_TYPES)):
         text = f"its activations are {elem_type or 'of unknown type'}; CMSIS-NN takes int8 and int16"
         return refused(Cause.ACTIVATION_TYPE, text)
+    return None
+
+
+def _several_types(known: list[AffineQuantization]) -> Decision | None:
     if len({each.bits for each in known}) > 1:
         return refused(Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type")
     return None

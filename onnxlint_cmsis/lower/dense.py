@@ -9,7 +9,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.layer import Channel, Layer, product
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import per_channel
+from onnxlint_cmsis.lower.quantization import of_weights, per_channel
 from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.types import Dims, KernelCall, Size
@@ -48,9 +48,11 @@ def _fully_connected(
     depth, out_c = _matrix(b, transposed)
     rows = product(*a[:-1])
     kind, assumed = data_type(graph, names[0], names[1], assume)
+    weights = of_weights(graph, node, where.weights)
     call = KernelCall(
         f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
         per_channel=per_channel(graph, node, where.weights, out_c) if kind == "s8" else None,
+        weight_offset=weights is not None and any(weights.signed_zero_points),
     )  # fmt: skip
     channels = {"input_dims.c": Channel(names[1], int(transposed)), "output_dims.c": Channel(names[1], 1 - transposed)}
     return Layer(node, call, channels, 1, assumed, product(rows, depth, out_c))

@@ -84,14 +84,27 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
 
     `derived` are the values that are computed from constants alone.
     """
-    tensor = layer.node.outputs[0]
     if not layer.call.entry.startswith(CLAMPING):
-        return Epilogue(tensor)
+        return Epilogue(layer.node.outputs[0])
+    return _followed(graph, layer, derived, clamping=True)
+
+
+def linear_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
+    """The same for a kernel without a clamp: what goes into its weights and bias."""
+    if not layer.call.entry.startswith(WEIGHTED):
+        return Epilogue(layer.node.outputs[0])
+    return _followed(graph, layer, derived, clamping=False)
+
+
+def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping: bool) -> Epilogue:
+    tensor = layer.node.outputs[0]
     fused: list[Node] = []
     absorbed: list[Node] = []
     weighted = layer.call.entry.startswith(WEIGHTED)
     while (node := _only_reader(graph, tensor)) is not None:
         clamp = is_clamp(graph, node)
+        if clamp and not clamping:
+            break
         weighted = weighted and not clamp
         if clamp or (weighted and node.is_op("BatchNormalization")):
             fused.append(node)

@@ -14,13 +14,14 @@ from onnxlint_cmsis.lower.dense import lower_dense
 from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, has_bias, quantized_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
-from onnxlint_cmsis.lower.other import lower_concat, lower_softmax, lower_transpose_axes
+from onnxlint_cmsis.lower.other import lower_concat, lower_transpose_axes
 from onnxlint_cmsis.lower.pads import lower_pad
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.pool import lower_pool
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantized_model
 from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.lower.result_checks import UNEQUAL, check_copy, check_result
+from onnxlint_cmsis.lower.softmax import lower_softmax, widened
 from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.weight_checks import check_weights, weights_of
@@ -81,9 +82,14 @@ SHAPE_OPERATORS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Concat", "T
 def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
     """Give the verdict on every node that depends on the input and has something to compute, in file order.
 
-    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`; `one_channel` is what a convolution
-    with one group over one input channel becomes: `convolution` or `depthwise`.
+    `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`, or of all layers where the functions
+    of CMSIS 5 are called: `q7`, `q15` or `q7q15`; `one_channel` is what a convolution with one group over one input
+    channel becomes: `convolution` or `depthwise`.
     """
+    if assume.startswith("q"):
+        from onnxlint_cmsis.lower.legacy_lowering import legacy_records
+
+        return Lowered(tuple(legacy_records(graph, assume)))
     return Lowered(tuple(_Lowering(graph, Assumptions(assume, one_channel)).records()))
 
 
@@ -146,7 +152,9 @@ class _Lowering:
         if isinstance(ending, Decision):
             return decided(record, check_activations(graph, node, numbers, None) or ending)
         record = record._replace(epilogue=ending)
-        refusal = check_activations(graph, node, numbers, ending.quantization)
+        layer = widened(layer, numbers, ending.quantization) if layer else None
+        entry = layer.call.entry if layer else ""
+        refusal = check_activations(graph, node, numbers, ending.quantization, entry)
         if layer is None:
             return decided(record, refusal or check_operand(graph, node) or check_copy(node, numbers, ending))
         if weighted:

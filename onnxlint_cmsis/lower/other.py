@@ -1,4 +1,4 @@
-"""Softmax, concatenation and transposition."""
+"""Concatenation and transposition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.layout import NO_DIMS, Shape, changes_layout_only, dims_of, is_image, ordered
+from onnxlint_cmsis.lower.layout import NO_DIMS, changes_layout_only, dims_of, is_image, ordered
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import in_plain_code
 from onnxlint_cmsis.lower.stored_types import activation_type
@@ -18,44 +18,12 @@ MAX_RANK = 4
 """Axes of `cmsis_nn_dims`."""
 LARGEST_U16 = 0xFFFF
 """Largest number that `uint16_t` holds, which arm_concatenation_s8_* count in."""
-FLATTENING_OPSET = 13
-"""Below it, Softmax runs over its axis and all that follow."""
-
-
-def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
-    """Lower Softmax: `arm_softmax_*` runs over rows, which lie one after the other in memory."""
-    shape = graph.shape(node.inputs[0])
-    if shape is None:
-        return UNDECIDED
-    axes = set(softmax_axes(node, len(shape)))
-    image = is_image(graph, node.inputs[0]) if len(shape) > 2 else False
-    orders = [(0, *range(2, len(shape)), 1)] if image is not False else []
-    orders += [tuple(range(len(shape)))] if not image else []
-    if not any(_rows(shape, axes, order) for order in orders):
-        stored = "as stored (NHWC)" if image else "in memory"
-        text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
-        kind, _ = activation_type(graph, node.inputs[0], assume)
-        return in_plain_code(kind, "softmax", Cause.AXIS, text)
-    return _plain("softmax", graph, node, assume)
-
-
-def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
-    """Axes that a Softmax runs over: its axis, below opset 13 with all that follow."""
-    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
-    axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
-    return tuple(range(axis, rank)) if flattening else (axis,)
-
-
-def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
-    """Whether the axes can be last in memory; an axis of size 1 or unknown size can be anywhere."""
-    inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
-    return inside == sorted(inside)
 
 
 def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower Concat of up to four axes, whose copies have up to 65535 elements."""
     too_many = _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]")
-    layer = _plain("concatenation", graph, node, assume)
+    layer = unweighted_layer("concatenation", graph, node, assume)
     kind = layer.call.entry.rpartition("_")[2]
     if too_many:
         return in_plain_code(kind, "concatenation", too_many.cause, too_many.reason)
@@ -103,7 +71,7 @@ def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
     return refused(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
 
 
-def _plain(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
+def unweighted_layer(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
     """A call with an input and an output alone."""
     data = node.inputs[operands(node.domain, node.op_type).activation]
     kind, assumed = activation_type(graph, data, assume)

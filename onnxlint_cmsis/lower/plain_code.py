@@ -6,6 +6,7 @@ It is the code that the firmware check generates where CMSIS-NN has no function;
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.verdict import Cause, Decision, plain, refused
+from onnxlint_cmsis.types import entry_parts
 
 PLAIN_TYPES: dict[str, tuple[str, ...]] = {
     "convolve": ("s8",),
@@ -38,8 +39,8 @@ ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
 
 
 def stem_of(entry: str) -> str:
-    """`elementwise_add` of `elementwise_add_s8`."""
-    return entry.rpartition("_")[0]
+    """`elementwise_add` of `elementwise_add_s8`, `softmax` of `softmax_s8_s16`."""
+    return entry_parts(entry)[0]
 
 
 def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.affine_quantization import OUTPUT, AffineQuantization
 from onnxlint_cmsis.lower.operands import parameters_of
@@ -133,7 +135,7 @@ def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> Affi
     return AffineQuantization(
         elem_type,
         None if scales is None else tuple(map(float, scales)),
-        None if zeros is None else tuple(map(int, zeros)),
+        None if zeros is None or not all(map(isfinite, zeros)) else tuple(map(int, zeros)),
         node.int("axis", 1),
         bool(node.int("block_size")),
     )

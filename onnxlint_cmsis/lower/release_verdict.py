@@ -7,6 +7,7 @@ from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.plain_code import in_plain_code, stem_of
 from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict
+from onnxlint_cmsis.types import entry_parts
 
 AS_DENSE = ("conv-grouped-as-dense", "conv-s16-grouped-as-dense", "conv-s4-grouped-as-dense")
 """Hazards of releases that compute a grouped convolution as a dense one."""
@@ -18,7 +19,7 @@ def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decis
     """Why no function of a release computes a node; None where one does. `route` is that of its call, if any."""
     if record.verdict is not Verdict.CMSIS_NN or record.layer is None or route is None:
         return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
-    stem, _, kind = record.layer.call.entry.rpartition("_")
+    stem, kind = entry_parts(record.layer.call.entry)
     if route.reason:
         several = stem == "fully_connected" and record.layer.call.per_channel
         cause = Cause.NO_PER_CHANNEL if several else Cause.NO_FUNCTION

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.lower.layer import product
 from onnxlint_cmsis.lower.without_function import INTEGERS
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, shortened_name
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -20,7 +20,7 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
     """Buffers and steps of a model; None where a size is unknown.
 
     A node without a verdict only reads memory another way, or a layer in front computes it along: its result is the
-    buffer that it reads. Activations have 1 byte each, 2 where layers are s16.
+    buffer that it reads. Activations have 1 byte each, 2 where layers are s16 or q15.
     """
     walk = _Walk(graph, lowered)
     for node in graph.nodes:
@@ -30,7 +30,7 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
 
 def _elementwise(record: LoweredLayer) -> bool:
     """Whether a kernel reads each element before it writes the same one."""
-    return record.layer is not None and record.layer.call.entry.startswith("elementwise_")
+    return record.layer is not None and record.layer.call.entry.startswith(("elementwise_", "relu_", "activation_"))
 
 
 class _Walk:
@@ -40,7 +40,7 @@ class _Walk:
         self._graph = graph
         self._records = {record.node.index: record for record in lowered.records}
         calls = [record.layer.call.entry for record in lowered.records if record.layer]
-        self._width = 2 if any(entry.endswith("_s16") for entry in calls) else 1
+        self._width = 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
         self._buffers: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str] = {}
@@ -60,7 +60,7 @@ class _Walk:
             self._buffers.update(dict.fromkeys(made, read[0]))
         else:
             outputs = tuple(self._new(name, record) for name in made)
-            label, could = f"{node.op_type} '{shortened_name(node.label)}'", _elementwise(record)
+            label, could = f"{node.op_type} '{node.label}'", _elementwise(record)
             self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
 
     def uses(self) -> ArenaUses:

@@ -48,18 +48,6 @@ class ArenaUses(NamedTuple):
     """Buffers that are a kernel's scratch."""
 
 
-LONGEST_NAME = 60
-"""Characters of a name that a message shows."""
-
-
-def shortened_name(name: str) -> str:
-    """A name as a message shows it; of a long one, such as converters make of fused nodes, the two ends."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    half = (LONGEST_NAME - 3) // 2
-    return f"{name[:half]}...{name[-half:]}"
-
-
 class ArenaPlan(NamedTuple):
     """A plan of memory."""
 

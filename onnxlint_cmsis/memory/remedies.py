@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from onnxlint_cmsis.memory.arena_plan import ArenaUses, shortened_name
+from onnxlint_cmsis.memory.arena_plan import ArenaUses
 from onnxlint_cmsis.memory.peak import Peak
 from onnxlint_cmsis.memory.step_order import small_order
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -73,7 +73,7 @@ def _channels(uses: ArenaUses, peak: Peak, plan: Plan, room: int) -> Iterator[Re
     for buffer in able[:TRIED]:
         count = uses.channels[buffer]
         left = _most_that_fit(uses, buffer, plan, room) or count // 2
-        text = f"{left} instead of {count} channels in '{shortened_name(uses.names[buffer])}'"
+        text = f"{left} instead of {count} channels in '{uses.names[buffer]}'"
         yield Remedy(plan(_with_channels(uses, buffer, left)), 1 - left / count, text)
 
 

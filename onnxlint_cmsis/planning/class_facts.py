@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import sub
 
 from onnxlint_cmsis.algebra.axes import AxisForm
 from onnxlint_cmsis.checks.class_fact import ClassFact
@@ -71,6 +72,7 @@ def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
         saved=tuple(old - new for old, new in pairs),
         measured=_other_builds(plan.prices.targets),
         bytes=decision.after.bytes - without.bytes,
+        plan_saved=tuple(map(sub, decision.before.instructions, decision.after.instructions)),
         repaired=_repaired(plan, group) if fewer else (),
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.proof.inputs import Input, Span
+from onnxlint_cmsis.proof.inputs import Input, Span, UnfedError
 
 Feed = dict[str, npt.NDArray[np.generic]]
 
@@ -19,6 +20,8 @@ SIZES = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512)
 """Sizes to try for symbolic axes, but for the batch."""
 BATCHES = (1, 2)
 """Sizes to try for symbols that are the first axis of an input."""
+MOST_VALUES = 1 << 26
+"""Values that an input may have; its random numbers take 8 bytes each."""
 FORMS = ("zeros", "lowest", "highest", "extremes", "uniform", "normal")
 """What an input holds; the last two are repeated with other values."""
 
@@ -44,7 +47,10 @@ def settings(inputs: list[Input]) -> Iterator[Setting]:
 
 
 def feed(inputs: list[Input], setting: Setting, number: int, seed: int) -> Feed:
-    """The `number`-th input of a model: each form once, then uniform and normal values in turn."""
+    """The `number`-th input of a model: each form once, then uniform and normal values in turn.
+
+    Raises UnfedError for an input of too many values.
+    """
     form = FORMS[number] if number < len(FORMS) else FORMS[4 + number % 2]
     batches = _batches(inputs)
     random = np.random.default_rng((seed, number))
@@ -53,6 +59,8 @@ def feed(inputs: list[Input], setting: Setting, number: int, seed: int) -> Feed:
         sizes = [
             setting.batch if size in batches else setting.size if isinstance(size, str) else size for size in one.shape
         ]
+        if prod(sizes) > MOST_VALUES:
+            raise UnfedError(f"its input '{one.name}' has {prod(sizes):,} values; up to {MOST_VALUES:,} are tried")
         made[one.name] = _values(one, sizes, setting.wide, form, random)
         if one.compared and number % 2:
             value = one.compared[number // 2 % len(one.compared)]

@@ -93,7 +93,7 @@ def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
     for tensor in model.graph.initializer:
         yield tensor.name, tensor
     for node in model.graph.node:
-        if operator_of_proto(node) is CONSTANT and node.attribute and node.attribute[0].HasField("t"):
+        if operator_of_proto(node) is CONSTANT and node.output and node.attribute and node.attribute[0].HasField("t"):
             yield node.output[0], node.attribute[0].t
 
 
@@ -111,7 +111,7 @@ def _span(model: ModelProto, name: str, dtype: np.dtype[Any], constants: dict[st
 def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Span | None:
     """Span that a QuantizeLinear with constant numbers can tell apart."""
     for node in model.graph.node:
-        if not operator_of_proto(node).quantizes or node.input[0] != name or len(node.input) < 3:
+        if not operator_of_proto(node).quantizes or len(node.input) < 3 or node.input[0] != name:
             continue
         scale, zero = (_numbers(constants.get(one)) for one in node.input[1:3])
         if (
@@ -128,7 +128,7 @@ def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) 
 
 def _compared(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Iterator[float]:
     for node in model.graph.node:
-        if operator_of_proto(node).elements is Elements.COMPARED and name in node.input:
+        if operator_of_proto(node).elements is Elements.COMPARED and len(node.input) == 2 and name in node.input:
             other = _numbers(constants.get(node.input[1 - list(node.input).index(name)]))
             if other is not None and other.size == 1:
                 yield other.reshape(-1)[0].item()
@@ -137,4 +137,7 @@ def _compared(model: ModelProto, name: str, constants: dict[str, TensorProto]) -
 def _numbers(tensor: TensorProto | None) -> np.ndarray[Any, Any] | None:
     from onnx import numpy_helper
 
-    return None if tensor is None else numpy_helper.to_array(tensor)
+    try:
+        return None if tensor is None else numpy_helper.to_array(tensor)
+    except (KeyError, TypeError, ValueError):  # of no known type, or of other sizes than it has values
+        return None

@@ -11,7 +11,7 @@ import numpy as np
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.proof.compare import OutputComparison
 from onnxlint_cmsis.proof.feeds import Feed, Setting, feed, settings
-from onnxlint_cmsis.proof.inputs import Input
+from onnxlint_cmsis.proof.inputs import Input, UnfedError
 from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel, RuntimeRefusalError, Session
 from onnxlint_cmsis.types import InputShapes
 
@@ -142,14 +142,14 @@ class Runner:
     def _that_run(self) -> list[Setting]:
         """Settings with which the model runs; where there are none, raises the error of the first."""
         found: list[Setting] = []
-        refusals: list[RuntimeRefusalError] = []
+        refusals: list[Exception] = []
         for setting in settings(self._inputs):
             if found and setting.wide != found[0].wide:
                 continue
             try:
                 for number in self._tried:
                     self._outputs(self.level, number, setting)
-            except RuntimeRefusalError as error:
+            except (RuntimeRefusalError, UnfedError) as error:
                 refusals.append(error)
                 continue
             found.append(setting)

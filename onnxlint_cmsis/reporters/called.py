@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import shortened
-from onnxlint_cmsis.results.short_names import QUOTED
+from onnxlint_cmsis.results.grouped_findings import brief_text
+from onnxlint_cmsis.results.short_names import QUOTED, WIDEST, cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +31,12 @@ def called(name: str, file: FileResult, run: Run) -> str:
 
 
 def _short(name: str, names: Mapping[str, str]) -> str:
-    return names.get(name) or shortened(name)
+    return names.get(name) or cut(name, WIDEST)
 
 
-def said(finding: Finding, file: FileResult, run: Run) -> str:
+def said(finding: Finding, file: FileResult, run: Run, *, brief: bool = False) -> str:
     """What is the matter, with short names and the Python line of the layer it begins with."""
-    text = with_short_names(finding.message, file, run)
+    text = with_short_names(brief_text(finding) if brief else finding.message, file, run)
     place = file.places.get(finding.location.node)
     name = f"'{called(finding.location.node, file, run)}'"
     return text.replace(name, f"{name} ({place.text})", 1) if place and place.text else text

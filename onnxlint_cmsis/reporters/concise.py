@@ -43,13 +43,20 @@ def finding_line(file: FileResult, finding: Finding, text: str, run: Run) -> str
     level = finding.level.name.lower()
     path = printable(file.path)
     partly = finding.targets and len(finding.targets) < len(run.targets)
-    there = f" [on {targets_text(finding.targets)}]" if partly else ""
+    there = f" [on {_where(finding, run)}]" if partly else ""
     line = wrapped(f"{path}: {finding.code} {level} {printable(text)}{there}", run.width)
     head = f"{path}: {finding.code} {level} "
     if not run.color or not line.startswith(head):
         return line
     words = [paint(text, style, True) for text, style in ((path, "path"), (finding.code, "code"), (level, level))]
     return "{}: {} {} ".format(*words) + line[len(head) :]
+
+
+def _where(finding: Finding, run: Run) -> str:
+    """The targets of a finding; their CPUs alone where the whole run is for one release and compiler."""
+    libraries = {label.partition(", ")[2] for label in run.targets}
+    cpus = ", ".join(label.partition(", ")[0] for label in finding.targets)
+    return cpus if len(libraries) == 1 else targets_text(finding.targets)
 
 
 def note_line(file: FileResult, note: str, run: Run) -> str:

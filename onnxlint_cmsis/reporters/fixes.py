@@ -78,7 +78,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     yield from (("changes", change_text(one)) for one in fix.changes)
     if fix.proof:
-        yield "proof", proof_text(fix.proof)
+        yield "proof", proof_text(fix.proof, beside_changes=bool(fix.changes))
     yield from (("note", text) for text in fix.notes)
     yield from _kept(fix)
 

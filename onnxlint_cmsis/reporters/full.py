@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import targets_text
+from onnxlint_cmsis.findings import UNSAFELY, targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
-from onnxlint_cmsis.reporters.summaries import summary_lines
+from onnxlint_cmsis.reporters.summaries import fixable_text, summary_lines
 from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
 from onnxlint_cmsis.types import Level
 
@@ -54,7 +54,9 @@ def summary(run: Run) -> str:
         return f"{head}{found} in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
-    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{tail}"
+    asked = len(models) > 1 and any(file.fixable or file.fixable_unsafely for file in models)
+    fixable = f"; {fixable_text(models)}" if asked else ""
+    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{fixable}{tail}"
 
 
 def _hidden(findings: tuple[Finding, ...]) -> str:
@@ -74,7 +76,7 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
     yield from fix_lines(file, run)
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
-        yield finding_line(file, finding, said(finding, file, run), run)
+        yield finding_line(file, finding, said(finding, file, run, brief=not run.explain), run)
         for label, text in _details(finding, file, run):
             if label in _ONCE and (label, text) in told:
                 continue
@@ -96,7 +98,7 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
     remedy = what_to_do(finding)
     if remedy:
         yield "do", with_short_names(remedy, file, run)
-    if "option" in finding.properties:
+    if run.explain and "option" in finding.properties:
         yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
         yield from _explanation(finding, file, run)
@@ -105,6 +107,10 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 
 def what_to_do(finding: Finding) -> str:
     """The remedy, and that a fix applies it."""
+    if finding.properties.get(UNSAFELY):
+        pads = "adds a Pad node behind the input instead"
+        does = pads if "hazard" in finding.properties else "does it; outputs may change by one step"
+        return f"{finding.remedy} --fix --unsafe-fixes {does}.".strip()
     if not finding.properties.get("fixable") or "--fix" in finding.remedy:
         return finding.remedy
     verb = "repairs" if "hazard" in finding.properties else "does"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "path": "1", "code": "1", "faint": "2"}
-WIDEST = 56
-"""Characters of a name in text tables; converters join whole paths to names, JSON has them in full."""
 
 
 def printable(text: str) -> str:
@@ -24,9 +22,3 @@ def paint(text: str, style: str, color: bool) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def shortened(text: str) -> str:
-    """The text, its middle left out where it is too long."""
-    head = WIDEST // 3
-    return text if len(text) <= WIDEST else f"{text[:head]}...{text[head + 3 - WIDEST :]}"

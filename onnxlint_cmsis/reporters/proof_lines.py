@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.results.proof_result import Proof, ValueChange
 
 
-def proof_text(proof: Proof) -> str:
-    """What was compared, and how far outputs are apart."""
+def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
+    """What was compared, and how far outputs are apart; `beside_changes` where inexact repairs were done before."""
     if not proof.equal:
         return proof.reason
-    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after"
+    all_else = " all but these changes" if beside_changes else ""
+    tried = f"{counted(proof.inputs, 'input')} in {proof.runtime}, before and after{all_else}"
     inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
     apart = [one for one in proof.differences if one.largest > 0]
     if not apart:
@@ -29,4 +30,6 @@ def proof_text(proof: Proof) -> str:
 
 def change_text(change: ValueChange) -> str:
     """`output 'y' by at most 0.91 steps of 0.00390625 (0.00355)`."""
-    return f"'{change.value}' by at most {change.steps:.3g} steps of {change.step:.6g} ({change.largest:.3g})"
+    steps = f"{change.steps:.3g}"
+    noun = "step" if steps == "1" else "steps"
+    return f"'{change.value}' by at most {steps} {noun} of {change.step:.6g} ({change.largest:.3g})"

@@ -26,7 +26,13 @@ def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
     yield "cost", _cost(summary)
     yield from _times(summary)
     yield "memory", _memory(summary)
-    yield "findings", f"{len(file.told)}, {file.fixable} fixable with --fix"
+    yield "findings", f"{len(file.told)}, {fixable_text([file])}"
+
+
+def fixable_text(files: Sequence[FileResult]) -> str:
+    """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
+    exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
+    return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
 
 
 def summary_fields(file: FileResult) -> dict[str, object] | None:
@@ -40,6 +46,7 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
         "arena_at_least": summary.arena,
         "findings": len(file.told),
         "fixable": file.fixable,
+        "fixable_unsafely": file.fixable_unsafely,
         "targets": [_fields(target) for target in summary.targets],
     }
 
@@ -103,13 +110,21 @@ def _cpu(target: TargetSummary) -> str:
 
 
 def _cost(summary: FileSummary) -> str:
-    """Predicted instructions, and the layers left out, once where these are as many on every target."""
+    """Predicted instructions, and the layers left out."""
     known = _each(summary, [target.instructions for target in summary.targets])
-    unknown = [target.unknown_cost for target in summary.targets]
-    if not any(unknown):
-        return f"{known} predicted instructions (not cycles)"
-    left = counted(unknown[0], "layer") if len(set(unknown)) == 1 else f"{_each(summary, unknown)} layers"
-    return f"{known} predicted instructions (not cycles), {left} of unknown cost left out"
+    left = _left_out(summary)
+    return f"{known} predicted instructions (not cycles){left and f', {left} left out'}"
+
+
+def _left_out(summary: FileSummary) -> str:
+    """`2 layers of unknown cost on cortex-m4 and 1 on cortex-m55`; without CPUs where all have as many."""
+    cpus: dict[int, list[str]] = {}
+    for target in summary.targets:
+        cpus.setdefault(target.unknown_cost, []).append(_cpu(target))
+    alike = len(cpus) == 1
+    places = {number: "" if alike else f" on {', '.join(names)}" for number, names in cpus.items() if number}
+    words = [f"{counted(number, 'layer')} of unknown cost{where}" for number, where in places.items()][:1]
+    return " and ".join([*words, *(f"{number}{where}" for number, where in list(places.items())[1:])])
 
 
 def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import Finding, PythonPlace
+from onnxlint_cmsis.findings import UNSAFELY, Finding, PythonPlace
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Level
 
@@ -57,3 +57,8 @@ class FileResult(NamedTuple):
     def fixable(self) -> int:
         """How many of them a fix would answer."""
         return sum(bool(finding.properties.get("fixable")) for finding in self.told)
+
+    @property
+    def fixable_unsafely(self) -> int:
+        """How many more it would answer with --unsafe-fixes."""
+        return sum(bool(finding.properties.get(UNSAFELY)) for finding in self.told)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 SHOWN = 3
 """Places that a message names."""
 SAVED = "instructions_saved."
-"""Property that has the predicted instructions saved on a CPU; those of a group add up."""
+"""Start of the properties that have the predicted instructions saved on each CPU."""
+PLAN = "plan_"
+"""What stands before these for all changes of a plan together; those of single classes do not add up."""
 
 
 def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -31,7 +33,17 @@ def _one(group: list[Finding]) -> Finding:
     if not others:
         return first
     text = f"{first.message.removesuffix('.')}. {_more(others)}"
-    return replace(first, message=f"{text}{_together(group)}", others=tuple(others))
+    return replace(first, message=" ".join(filter(None, (text, _gain(first, PLAN)))), others=tuple(others))
+
+
+def brief_text(finding: Finding) -> str:
+    """What is the matter in few words."""
+    if not finding.brief:
+        return finding.message
+    if finding.others:
+        return " ".join(filter(None, (finding.brief, _more([*finding.others]), _gain(finding, PLAN))))
+    gain = _gain(finding, "")
+    return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
 
 
 def _more(others: list[Finding]) -> str:
@@ -45,15 +57,11 @@ def _more(others: list[Finding]) -> str:
     return f"The same holds for {', '.join(named)}{more}."
 
 
-def _together(group: list[Finding]) -> str:
-    """What a fix of all of them saves, where each says what its own saves."""
-    saved: dict[str, int] = {}
-    for finding in group:
-        for name, value in finding.properties.items():
-            if name.startswith(SAVED) and isinstance(value, int):
-                cpu = name.removeprefix(SAVED)
-                saved[cpu] = saved.get(cpu, 0) + value
+def _gain(finding: Finding, of: str) -> str:
+    """What its class saves, `-1,234 on cortex-m4 predicted instructions, +16 bytes.`; with PLAN what the plan does."""
+    start = f"{of}{SAVED}"
+    saved = {name.removeprefix(start): gain for name, gain in finding.properties.items() if name.startswith(start)}
     if not saved:
         return ""
-    gains = ", ".join(f"{-gain:+,} on {cpu}" for cpu, gain in saved.items())
-    return f" Together: {gains} predicted instructions."
+    gains = f"{', '.join(f'{-int(gain):+,} on {cpu}' for cpu, gain in saved.items())} predicted instructions"
+    return f"All that --fix changes: {gains}." if of else f"{gains}, {finding.properties['bytes_added']:+,} bytes."

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 LONGEST = 24
 """Characters of a name that is short enough as it is, unless it is a path of PyTorch's exporter."""
 QUOTED = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
 """A name in a message; an apostrophe is no quote."""
+WIDEST = 56
+"""Characters of a name in text; of a longer one without a short form the two ends."""
+_DOTS = "..."
 _ENDING = re.compile(r"(1_prequant|_prequant|_quant|_dequant)?(__\d+)?$")
 """What tf2onnx and quantizers append to a name."""
 _TITLE = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -31,11 +35,40 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
     }
     used = Counter(wanted.values())
     taken = {*names}
-    return {
+    found = {
         name: short
         for name, short in wanted.items()
         if short and (len(short) < len(name) or name in modules) and used[short] == 1 and short not in taken
     }
+    cuts = distinct_cuts([found.get(name, name) for name in names], WIDEST, taken)
+    shown = {name: cuts.get(found.get(name, name), found.get(name, name)) for name in names}
+    return {name: text for name, text in shown.items() if text != name}
+
+
+def distinct_cuts(texts: Iterable[str], width: int, taken: Iterable[str] = ()) -> dict[str, str]:
+    """The texts that are too long without their middle, each different from the others and from those `taken`."""
+    every = list(dict.fromkeys(texts))
+    used = {*taken, *(text for text in every if len(text) <= width)}
+    found: dict[str, str] = {}
+    for text in (text for text in every if len(text) > width):
+        found[text] = next(cut for cut in _cuts(text, width) if cut not in used)
+        used.add(found[text])
+    return found
+
+
+def cut(text: str, width: int) -> str:
+    """The text without its middle where it is too long."""
+    return text if len(text) <= width else next(_cuts(text, width))
+
+
+def _cuts(text: str, width: int) -> Iterator[str]:
+    """Ways to shorten a text: its two ends, then with a number in place of the start of the second."""
+    room = max(width - len(_DOTS), 2)
+    for end in dict.fromkeys((2 * room // 3, room // 3, room - 1)):
+        yield f"{text[: room - end]}{_DOTS}{text[len(text) - end :]}"[:width]
+    for number in count(2):
+        tag = f"~{number}"
+        yield f"{text[: max(width - len(tag), 0)]}{tag}"
 
 
 def _joined(module: str, operator: str, inner: set[str]) -> str:

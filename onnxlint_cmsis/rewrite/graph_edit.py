@@ -97,8 +97,7 @@ class GraphEdit:
         """Put a new node right behind another one; `more` are its domain and attributes."""
         from onnx import helper
 
-        anchor = self.place(node).node
-        place = next(index for index, one in enumerate(self._model.graph.node) if one is anchor) + 1
+        place = self._position(self.place(node).node) + 1
         name = self.fresh(f"{made[0]}_node")
         self._model.graph.node.insert(place, helper.make_node(op_type, list(inputs), list(made), name, **more))
 
@@ -166,7 +165,7 @@ class GraphEdit:
 
     def _take_out(self, node: NodeProto) -> None:
         made = {*node.output}
-        self._model.graph.node.remove(node)
+        del self._model.graph.node[self._position(node)]
         self._forget(made)
 
     def _forget(self, names: set[str]) -> None:
@@ -175,9 +174,11 @@ class GraphEdit:
             self._model.graph.value_info.remove(value)
 
     def _insert(self, before: Node, node: NodeProto) -> None:
-        anchor = self.place(before).node
-        place = next(index for index, one in enumerate(self._model.graph.node) if one is anchor)
-        self._model.graph.node.insert(place, node)
+        self._model.graph.node.insert(self._position(self.place(before).node), node)
+
+    def _position(self, node: NodeProto) -> int:
+        """Where a node stands in the main graph; one of the same contents beside it is another node."""
+        return next(index for index, one in enumerate(self._model.graph.node) if one is node)
 
 
 def _idle(names: Sequence[str], before: set[str], kept: set[str]) -> bool:

@@ -25,11 +25,6 @@ TABLES = ("LOGISTIC", "TANH", "GELU")
 """Curves that it computes by a table."""
 
 
-def _per_channel(facts: LayerFacts) -> bool:
-    scales = facts.record.weights.scales if facts.record.weights else None
-    return scales is not None and len(scales) > 1
-
-
 def _other_broadcast(facts: LayerFacts) -> bool:
     """A broadcast that is not one value for each channel."""
     if not facts.broadcasts:
@@ -72,7 +67,7 @@ ROWS = (
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),
     ConditionRow(
-        "runtime-per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), _per_channel,
+        "runtime-per-channel-dense", REFERENCE, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
         "its weights have a scale for each output; dense layers are lowered per tensor",
         f"{PASS}:386-425", level=Level.WARNING, sure=False,
     ),

@@ -8,7 +8,7 @@ from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.runtimes.tflite_names import tflite_name
-from onnxlint_cmsis.types import KernelCall, Size
+from onnxlint_cmsis.types import KernelCall, Size, entry_parts
 
 
 class LayerFacts:
@@ -35,11 +35,11 @@ class LayerFacts:
 
     @property
     def type(self) -> str:
-        """`s8`, `s16`, `s4` or `float`."""
+        """`s8`, `s16`, `s4`, `s8_s16` or `float`."""
         if self.cause in (Cause.FLOAT, Cause.FLOAT_RESULT):
             return "float"
         if self.call:
-            return self.call.entry.rpartition("_")[2]
+            return entry_parts(self.call.entry)[1]
         first = self.record.inputs[0] if self.record.inputs else None
         return {8: "s8", 16: "s16", 4: "s4"}[first.bits] if first else "s8"
 
@@ -83,3 +83,15 @@ class LayerFacts:
     def weight_zero_point(self) -> bool:
         """Whether its weights have a zero-point other than 0, as int8."""
         return self.record.weights is not None and any(self.record.weights.signed_zero_points)
+
+    @property
+    def several_weight_scales(self) -> bool:
+        """Whether its weights have a scale for each output."""
+        scales = self.record.weights.scales if self.record.weights else None
+        return scales is not None and len(scales) > 1
+
+    @property
+    def activation_types(self) -> frozenset[str]:
+        """Types of the integers that it reads and writes, as the file has them."""
+        numbers = (*self.record.inputs, self.record.output)
+        return frozenset(each.elem_type for each in numbers if each is not None)

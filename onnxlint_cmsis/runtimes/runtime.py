@@ -34,6 +34,8 @@ class Runtime(NamedTuple):
     """Whether what it makes of a `.tflite` file was reviewed."""
     brings: bool = True
     """False where the user names another CMSIS-NN release than the one it brings."""
+    asked: str = ""
+    """Label of the runtime that was asked for, where a file is judged for this one in its place."""
 
     @property
     def judges(self) -> bool:
@@ -111,7 +113,9 @@ def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
 
     """
     if tflite:
-        chosen = runtime if runtime.name == TFLM else _tflm("")
+        chosen = runtime
+        if runtime.name != TFLM:
+            chosen = _tflm("")._replace(asked=runtime.label if runtime.name != AUTO else "")
         if not chosen.reads_tflite:
             raise ValueError(
                 f"{chosen.label} judges no .tflite file: how {chosen.title} lays one out has been reviewed for "
@@ -133,7 +137,13 @@ def runtime_notes(runtime: Runtime, *, converted: bool = False, open_codes: str 
     which = f", on {open_codes} before all" if open_codes else ""
     between = f" What the converter writes decides{which}: lint the .tflite file to be certain." if converted else ""
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
-    return (f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}",)
+    found = f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}"
+    if not runtime.asked:
+        return (found,)
+    return (
+        found,
+        f"Not judged for {runtime.asked}, which was asked for: .tflite files are judged for {runtime.name} alone.",
+    )
 
 
 def _brought(runtime: Runtime) -> str:

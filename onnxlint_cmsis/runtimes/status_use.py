@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import entry_parts
 
 K = "tensorflow/lite/micro/kernels/cmsis_nn/"
 
@@ -46,6 +47,6 @@ TFLM = (
 
 def status_text(runtime: str, entry: str) -> str:
     """What becomes of an error of an entry point, as a sentence; empty where that was not read."""
-    stem = entry.rpartition("_")[0]
+    stem, _ = entry_parts(entry)
     rows = TFLM if runtime == "tflm" else ()
     return next((f"{row.text} ({row.source})." for row in rows if stem in row.stems), "")

@@ -43,13 +43,8 @@ def _deep_dense(facts: LayerFacts) -> bool:
     return facts.type == "s8" and facts.output_rank in (3, 4) and facts.depth % 4 == 0 < facts.depth and not per_channel
 
 
-def _per_channel(facts: LayerFacts) -> bool:
-    scales = facts.record.weights.scales if facts.record.weights else None
-    return scales is not None and len(scales) > 1
-
-
 def _per_channel_dense(facts: LayerFacts) -> bool:
-    return facts.type in ("s16", "s4") and _per_channel(facts)
+    return facts.type in ("s16", "s4") and facts.several_weight_scales
 
 
 def _registered(facts: LayerFacts) -> bool:
@@ -100,12 +95,12 @@ ROWS = (
         causes=(Cause.ZERO_POINT_S16,),
     ),
     ConditionRow(
-        "runtime-per-channel-dense", WRONG, DENSE, _per_channel,
+        "runtime-per-channel-dense", WRONG, DENSE, lambda facts: facts.several_weight_scales,
         "its weights have a scale for each output, and the kernel of this revision takes one",
         f"{K}fully_connected_common.cc", until="2024-05-29", sure=False,
     ),
     ConditionRow(
-        "runtime-per-channel-dense", REFUSED, DENSE, _per_channel,
+        "runtime-per-channel-dense", REFUSED, DENSE, lambda facts: facts.several_weight_scales,
         "its weights have a scale for each output, which Prepare of this revision checks for",
         f"{K}fully_connected_common.cc:58-74", since="2024-05-29", until=PER_CHANNEL_DENSE, sure=False,
     ),
@@ -137,7 +132,8 @@ ROWS = (
     ),
     ConditionRow(
         "runtime-stops", REFUSED, ("SOFTMAX",), always,
-        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0)", f"{K}softmax_common.cc:91-104",
+        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
+        f"{K}softmax_common.cc:91-104",
         causes=(Cause.SOFTMAX_SCALE,),
     ),
     ConditionRow(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.findings import Location
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, buffer_lifetimes, shortened_name
+from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, buffer_lifetimes
 from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
 from onnxlint_cmsis.memory.peak import Peak, peak_of
 from onnxlint_cmsis.memory.remedies import Remedy, best_remedy
@@ -56,7 +56,7 @@ def _parts(arena: ArenaLayout) -> tuple[tuple[str, int], ...]:
 
 
 def _quoted(uses: ArenaUses, buffer: int) -> str:
-    return f"'{shortened_name(uses.names[buffer])}'"
+    return f"'{uses.names[buffer]}'"
 
 
 def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:

@@ -60,7 +60,7 @@ NAMED = {
     "torch/cnn1d_tfl": {},
     "torch/cnn1d_u8u8": {"CNN501": "error", "CNN504": "note"},
     "torch/dscnn_a16": {"CNN505": "error", "CNN510": "warning"},
-    "torch/dscnn_a16sym": {"CNN502": "error", "CNN509": "warning", "CNN510": "warning"},
+    "torch/dscnn_a16sym": {"CNN502": "error", "CNN510": "warning"},
     "torch/dscnn_asym": {"CNN501": "error", "CNN509": "warning", "CNN510": "warning"},
     "torch/dscnn_def": {"CNN509": "warning", "CNN510": "warning"},
     "torch/dscnn_dynq": {"CNN507": "error"},

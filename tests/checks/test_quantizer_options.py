@@ -50,7 +50,7 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
         ({"quant_format": QuantFormat.QOperator}, {}, {"CNN510"}),
         ({}, {"WeightSymmetric": False}, {"CNN501", "CNN509", "CNN510"}),
         (INT16, {}, {"CNN505", "CNN510"}),
-        ({**INT16, "per_channel": True}, SYMMETRIC, {"CNN502", "CNN509", "CNN510"}),
+        ({**INT16, "per_channel": True}, SYMMETRIC, {"CNN502", "CNN510"}),
         ({"weight_type": QuantType.QInt4, "per_channel": True}, {}, {"CNN502", "CNN509", "CNN510"}),
     ],
     ids=["default", "operators", "asymmetric", "int16", "int16 per channel", "int4 per channel"],

@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, EntryPoint, entry
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazards_of
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, holds, normalise_release, parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
 from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair, Target
 
@@ -27,7 +27,7 @@ def wrapper(entry: str) -> Wrapper:
 
 def origins() -> list[Origin]:
     rows: list[Origin] = []
-    for entry in ENTRIES:
+    for entry in (*ENTRIES, *LEGACY_ENTRIES):
         found = wrapper(entry)
         rows += [branch.origin for branch in found.branches]
         rows += [case.origin for case in (*found.sizes, *found.reverse_sizes)]
@@ -41,7 +41,7 @@ def spans(row: EntryPoint) -> set[str]:
 
 
 def branches() -> list[Branch]:
-    return [branch for entry in ENTRIES for branch in wrapper(entry).branches]
+    return [branch for entry in (*ENTRIES, *LEGACY_ENTRIES) for branch in wrapper(entry).branches]
 
 
 def test_every_row_is_of_known_releases_and_has_a_source() -> None:
@@ -134,7 +134,7 @@ def test_entry_points_do_not_overlap() -> None:
 
 
 def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
-    entries = {*ENTRIES, *(row.entry for row in ENTRY_POINTS)}
+    entries = {*ENTRIES, *LEGACY_ENTRIES, *(row.entry for row in ENTRY_POINTS)}
     kernels = {branch.kernel for branch in branches()} | {row.callee for row in DELEGATIONS}
     kernels |= {row.function for row in ENTRY_POINTS}
     for row in all_hazards():

@@ -27,7 +27,7 @@ from support.tflite_writer import write
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 COSTS = paths.DATA / "cost_sample.jsonl.gz"
-REFUSED = "CMSIS-NN release 7.1.0 is not reviewed; reviewed are cmsis5-5.8.0"
+REFUSED = "CMSIS-NN release 7.1.0 is not reviewed; reviewed are cmsis5-5.6.0"
 OLD_BRANCH = """        _branch(
             "arm_convolve_1_x_n_s8",
             all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED),

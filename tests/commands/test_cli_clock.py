@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from onnxlint_cmsis.cli import main
+from support.models import text
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
@@ -90,3 +92,54 @@ def test_the_file_gives_clock_and_placement(run, tmp_path):
 )
 def test_bad_values_are_told_in_one_line(run, options, said):
     assert run("layers", *TARGETS, *options) == (2, "", f"onnxlint-cmsis: error: {said}\n")
+
+
+def ms(text):
+    """The first range in a text: `284 to 362 ms`."""
+    found = re.search(r"predicted ([\d.,]+ to [\d.,]+ ms)", " ".join(text.split()))
+    return found[1] if found else ""
+
+
+def test_compare_and_widths_and_the_report_tell_the_same_range(run, tmp_path):
+    options = (*TARGETS, "--clock", "120MHz")
+    told = ms(run("layers", *options)[1])
+    assert told
+    compared = " ".join(run("compare", "a.tflite", *options)[1].split())
+    assert f"time on cortex-m4: predicted {told} at 120 MHz (1.41 to 1.79" in compared
+    assert "time on cortex-m7: no prediction" in compared
+    markdown = run("compare", "a.tflite", *options, "--output-format", "markdown")[1]
+    assert f"| time | cortex-m4 | predicted {told} at 120 MHz" in markdown
+    (pair, _) = json.loads(run("compare", "a.tflite", *options, "--output-format", "json")[1])["times"]
+    assert pair["before"] == pair["after"]
+    assert pair["after"]["predicted_ms"]["low"] > 0
+    assert ms(run("widths", *options)[1]) == told
+    assert run("report", *options, "-o", "page.html", "--against", "a.tflite")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert page.count(f"predicted {told}") >= 4
+    assert "no public anchor for cortex-m7" in page
+
+
+TWO_LAYERS = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y) <float[8, 4, 3, 3] v = {1}, float[4, 8, 3, 3] w = {1}> {
+        a = Conv<pads = [1, 1, 1, 1]>(x, v)
+        y = Conv<pads = [1, 1, 1, 1]>(a, w)
+    }
+"""
+
+
+def test_json_of_widths_has_a_range_for_every_width(tmp_path, capsys):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(text(TWO_LAYERS).SerializeToString())
+    words = ["widths", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(path)]
+    assert main([*words, "--clock", "1MHz"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["time"][0]["clock_hz"] == 1_000_000
+    steps = [step for each in found["classes"] for step in each["widths"]]
+    assert len(steps) == 13
+    for step in steps:
+        (bounds,) = step["predicted_ms"]
+        assert bounds["low"] == pytest.approx(1.41 * step["instructions"][0] / 1000, rel=0.01)
+        assert bounds["high"] == pytest.approx(1.79 * step["instructions"][0] / 1000, rel=0.01)
+    assert main(words) == 0
+    assert "time" not in json.loads(capsys.readouterr().out)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.reporters.plain import WIDEST, shortened
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 
 SHAPE = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [16, 1, 1, 16], "out": [1, 8, 8, 16]}
 OPTIONS = ["--wrapper", "convolve_s8", "--in", "1,8,8,16", "--filter", "16,1,1,16", "--out", "1,8,8,16"]
@@ -107,8 +107,8 @@ def test_usage_errors(capsys, argv, says):
 
 def test_long_names_keep_both_ends_in_the_table():
     name = "functional_1/activation_0" + "x" * 100 + "_prequant"
-    short = shortened(name)
+    short = cut(name, WIDEST)
     assert len(short) == WIDEST
     assert short.startswith("functional_1/activ")
     assert short.endswith("_prequant")
-    assert shortened("Conv_1") == "Conv_1"
+    assert cut("Conv_1", WIDEST) == "Conv_1"

@@ -15,6 +15,7 @@ import yaml
 from onnxlint_cmsis.cli import main
 from support import paths
 from support.models import one_node
+from support.tflite_chains import Chain, residual
 from support.tflite_models import conv_model, one_operator, tensor
 from support.tflite_writer import operator_code, write
 
@@ -100,6 +101,37 @@ def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path
     code, _, err = run("--runtime", "tflm@2025-03", "a.tflite")
     assert code == 2
     assert "--runtime: tflm@bf42f039 judges no .tflite file" in err
+
+
+@pytest.mark.parametrize("command", ["lint", "layers"])
+@pytest.mark.parametrize(("runtime", "label"), [("direct", "direct"), ("executorch", "executorch@"), ("tflm", "")])
+def test_a_tflite_file_that_another_runtime_was_asked_for_says_so(run, tmp_path, command, runtime, label):
+    (tmp_path / "a.tflite").write_bytes(broadcast())
+    _, out, err = run(command, "--runtime", runtime, "a.tflite")
+    said = " ".join(out.split())
+    assert "Judged for TensorFlow Lite Micro" in said
+    assert (f"Not judged for {label}" in said) == bool(label)
+    assert ("which was asked for: .tflite files are judged for tflm alone" in said) == bool(label)
+    assert err == ""
+
+
+def test_a_tensor_of_fused_layers_has_one_short_name_everywhere(run, tmp_path):
+    chain = Chain(1)
+    data = start = chain.activation([1, 8, 8, 3])
+    for number in range(2):
+        data = residual(chain, data)
+        for tensor_of, part in ((chain.operators[-2], "conv2d"), (chain.operators[-1], "add")):
+            name = f"model/relu_{number}/Relu;model/{part}_{number}/BiasAdd;model/{part}_{number}/Inner1"
+            chain.tensors[tensor_of["outputs"][0]]["name"] = name
+    (tmp_path / "a.tflite").write_bytes(chain.model([start], [data]))
+    _, found, _ = run("--target", "cortex-m4", "--ram", "500", "a.tflite")
+    (alive,) = re.findall(r"Most are alive in (.*?);", " ".join(found.split()))
+    names = re.findall(r"'([a-z0-9_]+)' [0-9]", alive)
+    assert len(names) > 1
+    _, memory, _ = run("memory", "--target", "cortex-m4", "a.tflite")
+    assert {*names} <= {line.split()[0] for line in memory.splitlines() if line.strip()}
+    assert {*names} & {"conv2d_0", "conv2d_1", "add_0"}
+    assert "Inner1" not in found + memory
 
 
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])

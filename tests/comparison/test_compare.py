@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.comparison.difference import Figure
+from onnxlint_cmsis.comparison.comparison_text import layer_name
+from onnxlint_cmsis.comparison.difference import Figure, LayerDifference
 from onnxlint_cmsis.comparison.limits import growth_limits
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.layer_rows import Row
 from support.models import text
+from support.tflite_chains import random_chain
 
 SLOW = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -124,3 +128,28 @@ def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("### `big.onnx` → `nasty.onnx`\n")
     rows = [line for line in out.splitlines() if line.startswith("| ")]
     assert all(line.replace("\\|", "").count("|") == 5 for line in rows)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ({"index": 2, "label": "CONV_2D#2"}, {"index": 3, "label": "CONV_2D#3"}, "CONV_2D#3 (CONV_2D#2 before)"),
+        ({"index": 2, "label": "CONV_2D#2"}, {"index": 2, "label": "CONV_2D#2"}, "CONV_2D#2"),
+        ({"index": 2, "label": "CONV_2D#2"}, None, "CONV_2D#2"),
+        ({"node": "/a/b/Conv"}, {"index": 0, "label": "CONV_2D#0"}, "CONV_2D#0 (b before)"),
+        (None, {"node": "c"}, "c"),
+    ],
+)
+def test_a_layer_has_the_name_that_findings_give_it(before: Row | None, after: Row | None, name: str) -> None:
+    assert layer_name(LayerDifference("tensor", "cortex-m4", before, after), {"/a/b/Conv": "b"}) == name
+
+
+@pytest.mark.usefixtures("folder")
+def test_layers_of_tflite_files_are_named_by_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, wide in (("a.tflite", False), ("b.tflite", True)):
+        Path(name).write_bytes(random_chain(3, wide=wide))
+    _, out, _ = compare(capsys, "a.tflite", "b.tflite")
+    changed = out[out.index("layers changed") :].splitlines()[1:]
+    names = [line.split(" on ")[0].strip() for line in changed if " on cortex-m4" in line]
+    assert len(names) > 3
+    assert all(re.fullmatch(r"[A-Z0-9_]+#\d+( \(.* before\))?", name) for name in names)

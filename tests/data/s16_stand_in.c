@@ -1,6 +1,7 @@
 /* The s16 functions of CMSIS-NN 4.0.0 that generated code calls, written from TensorFlow Lite's rules for 16x8 bits:
  * for tests of the generated calls, where the library's own sources are not there. */
 #include "arm_nnfunctions.h"
+#include "arm_nnsupportfunctions.h"
 
 static int16_t clamped(int64_t value, const cmsis_nn_activation *limits)
 {
@@ -279,12 +280,13 @@ arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows
         }
         for (int32_t c = 0; c < row_size; c++)
         {
-            const int32_t place = INT16_MAX + narrow(input[c] - largest, mult, shift);
+            const int32_t place = INT16_MAX + arm_nn_requantize(input[c] - largest, mult, shift);
             output[c] = (int16_t)looked_up(softmax_params->exp_lut, place < INT16_MIN ? INT16_MIN : place);
             sum += output[c];
         }
         const int32_t headroom = __builtin_clz((uint32_t)sum);
-        const int32_t place = (((sum << (headroom - 1)) + (1 << 13)) >> 14) - 98304; /* the sum from 1 to 2 */
+        const int64_t doubled = (int64_t)sum << (headroom - 1);
+        const int32_t place = (int32_t)((doubled + (1 << 13)) >> 14) - 98304; /* the sum from 1 to 2 */
         const int32_t inverse = looked_up(softmax_params->one_by_one_lut, place > INT16_MAX ? INT16_MAX : place);
         for (int32_t c = 0; c < row_size; c++)
         {

@@ -170,7 +170,7 @@ def test_firmware_that_hangs_or_faults_is_reported_in_one_line(body: str, said: 
 def test_what_does_not_fit_the_board_is_said(tmp_path: Path) -> None:
     done = check(models.large(tmp_path), "--target", "cortex-m55")
     assert done.returncode == 2
-    said = "the model does not fit the board: its weights take 800000 bytes; cortex-m55's board has 524288 of flash"
+    said = "the model does not fit the board: its weights take 800,000 bytes; cortex-m55's board has 524,288 of flash"
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -183,7 +183,7 @@ def test_layers_beside_one_that_does_not_fit_the_board_run(tmp_path: Path) -> No
     assert [layer["node"] for layer in found["layers"]] == ["m"]
     (left,) = found["not_run"]
     assert left["node"] == "y"
-    assert left["reason"].startswith("it alone does not fit the board: 649600 bytes of constants; ")
+    assert left["reason"].startswith("it alone does not fit the board: 649,600 bytes of constants; ")
 
 
 def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> None:

@@ -12,24 +12,28 @@ import pytest
 from onnx import helper, numpy_helper
 
 import example_models as models
-from firmware_check import progress
+from firmware_check import compilers, progress
 from firmware_check.arguments import board_named
 from firmware_check.blame import blamed
-from firmware_check.compilers import compiler_named
+from firmware_check.build import Bench
+from firmware_check.check import Uneven
+from firmware_check.compilers import CLANG, GCC, compiler_named, judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.errors import FirmwareError
 from firmware_check.flagged import flagged_layers
 from firmware_check.groups import groups_of
-from firmware_check.judging import _values
+from firmware_check.judging import _remarks, _values
+from firmware_check.library import open_library
 from firmware_check.memory import Bytes, Memory
 from firmware_check.numbers import softmax_constants
 from firmware_check.observe import Observed
-from firmware_check.opening import OpenedModel
+from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Array, Program, Quantization, Step, Value
 from firmware_check.reading.constants import refuse_out_of_range, with_zeros
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
+from onnxlint_cmsis import lint
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.onnx_graph.load import load
@@ -38,6 +42,7 @@ from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_runs import check, data, needs_firmware
+from support.quantized_models import Qdq
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
@@ -69,11 +74,45 @@ def test_a_predicted_defect_that_does_not_occur_is_a_failed_prediction() -> None
     assert said == "predicted dw-3x3-padding-after (CNN302), whose effect was not seen"
 
 
+def test_a_defect_of_inline_assembly_is_not_missed_where_a_compiler_gets_c_code() -> None:
+    outside = KernelCall(
+        "convolve_s8", Dims(1, 1, 5, 4), Dims(1, 1, 3, 4), Dims(1, 1, 13, 1), Pair(2, 1), Pair(0, 5), Pair(0, 5)
+    )
+    predicted = route(outside, parse_target("cortex-m55", "4.1.0"))
+    assert [each.id for each in predicted.hazards] == ["conv-1xn-window-outside"]
+    assert len(list(unseen(predicted, Trouble(0, (), ())))) == 1
+    assert list(unseen(predicted, Trouble(0, (), ()), assembly=False)) == []
+    bench = Bench(board_named("cortex-m55"), open_library(""), compiler=CLANG)
+    (said,) = _remarks(step(call=outside), bench, predicted, Observed((), (), ""))
+    assert said == "conv-1xn-window-outside cannot occur: inline assembly alone has it, which this build leaves out"
+    assert _remarks(step(call=outside), replace(bench, compiler=GCC), predicted, Observed((), (), "")) == ()
+
+
 def test_a_difference_of_one_in_most_elements_is_no_rounding() -> None:
     assert _values(Differences(9, 1, 100), step()) == []
     (said,) = _values(Differences(60, 1, 100), step())
     assert said == "60 of 100 outputs differ from ONNX Runtime's, by up to 1 (allowed: 5% of them)"
     assert _values(Differences(25, 1, 100), step("avgpool")) == []  # halves are rounded in another direction
+
+
+def test_short_right_shifts_round_twice() -> None:
+    """A shift by 2 bits brings 1 in 8 outputs to the other side of a half; one to the left is rounded once."""
+    short = step(arrays=(Array("shifts", "int32_t", np.array([-2, -2, -2, -9])),))
+    assert _values(Differences(18, 1, 100), short) == []
+    assert _values(Differences(19, 1, 100), short)
+    assert _values(Differences(20, 1, 100), step(arrays=(Array("shifts", "int32_t", np.array([1, 0])),)))
+
+
+def test_builds_differ_in_the_layer_that_first_writes_other_bytes() -> None:
+    """A kernel that fails leaves memory as it was; layers behind it get other inputs in each build."""
+    first, second = step(), step()
+    second = replace(second, inputs=(first.output,), output=replace(first.output, buffer=7))
+    zeros, ones = np.zeros(4, np.int8), np.ones(4, np.int8)
+    uneven = Uneven()
+    assert uneven.made_by(first, zeros, ones)
+    assert not uneven.made_by(second, zeros, ones)
+    assert not uneven.made_by(first, zeros, zeros)
+    assert uneven.made_by(second, zeros, ones)
 
 
 def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:
@@ -82,6 +121,31 @@ def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> N
     with pytest.raises(Unsupported, match="its bias has 4294967296, which int32_t does not hold"):
         refuse_out_of_range(step(arrays=(Array("bias", "int32_t", np.array([1 << 32])),)))
     refuse_out_of_range(step("softmax", numbers={"constants": softmax_constants(0.1)}))
+
+
+def degenerate(folder: Path, scale: float) -> str:
+    """A softmax whose input has a scale, as a calibration on nothing but zeros gives it."""
+    made = Qdq((1, 8))
+    made.real = made.dequantized("k", scale)
+    made.nodes, made.constants = made.nodes[1:], made.constants[2:]  # without the input of scale 0.1
+    made.nodes[0].input[0] = "x"
+    path = str(folder / "softmax.onnx")
+    onnx.save(made.layer("Softmax", axis=-1).rounded(1 / 256, -128).model(), path)
+    return path
+
+
+@pytest.mark.parametrize("power", [-25, -26, -29])
+def test_a_softmax_of_a_degenerate_scale_is_refused_with_the_reason(power: int, tmp_path: Path) -> None:
+    path, said = degenerate(tmp_path, 2.0**power), "the scale of its input is at most 2^-26"
+    found = lint(path, targets=["cortex-m4"])
+    told = [finding.message for finding in found.findings if finding.code == "CNN512"]
+    if power > -26:
+        assert told == []
+        assert [step.form for step in open_model(path, open_library(""), Options({}), tmp_path).program.steps]
+    else:
+        assert said in told[0]
+        with pytest.raises(FirmwareError, match=said.replace("^", r"\^")):
+            open_model(path, open_library(""), Options({}), tmp_path)
 
 
 def test_a_layer_without_a_bias_gets_zeros_where_that_is_asked_for() -> None:
@@ -145,7 +209,7 @@ def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes() -> None:
     large = [step(call=None, arrays=(Array("weights", "int8_t", np.zeros(200_000)),)) for _ in range(3)]
     groups, left = groups_of([*large, step(call=None, arrays=(Array("w", "int8_t", np.zeros(600_000)),))], board, M4)
     assert [len(group) for group in groups] == [1, 1, 1]
-    assert [why for _, why in left] == ["600000 bytes of constants; cortex-m55's board has 524288 of flash"]
+    assert [why for _, why in left] == ["600,000 bytes of constants; cortex-m55's board has 524,288 of flash"]
     small = [step(call=None) for _ in range(70)]
     assert [len(group) for group in groups_of(small, board, M4)[0]] == [64, 6]
 
@@ -164,6 +228,22 @@ def test_a_long_run_says_how_many_layers_ran(
     assert lines == [f"firmware_check: m.onnx on cortex-m4: {count} of 8 layers ran" for count in (2, 6)]
 
 
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205", True),
+        ("arm-none-eabi-gcc (15:13.2.rel1-2) 13.2.1 20231009", False),
+        ("arm-none-eabi-gcc (GNU Arm Embedded Toolchain 12.20) 12.20.1 20300101", False),
+    ],
+)
+def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured_with(
+    said: str, judged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers, "version_of", lambda _: said)
+    assert judges_costs(GCC) is judged
+    assert not judges_costs(CLANG)
+
+
 def test_a_compiler_that_is_unknown_is_said() -> None:
     with pytest.raises(FirmwareError, match="compiler 'icc' is not known; allowed: gcc, clang"):
         compiler_named("icc")
@@ -174,7 +254,9 @@ def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_p
     model = models.save(tmp_path, "huge", [dense], ([1, 3000], [1, 1600]), {"w": np.zeros((3000, 1600))})
     done = check(model, "--target", "cortex-m4")
     assert done.returncode == 2
-    said = "the model does not fit the board: its weights take 4800000 bytes; cortex-m4's board has 4194304 of flash"
+    said = (
+        "the model does not fit the board: its weights take 4,800,000 bytes; cortex-m4's board has 4,194,304 of flash"
+    )
     assert said in done.stderr
 
 

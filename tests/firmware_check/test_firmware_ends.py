@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -11,11 +12,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
 
 import example_models as models
 from support import paths
 from support.firmware_runs import broken_library, check, needs_firmware, running
+from support.quantized_models import Qdq, convolution
 from support.signals import heeding, ignoring
 
 pytestmark = needs_firmware
@@ -121,14 +124,25 @@ def test_a_qemu_without_the_board_is_said(tmp_path: Path) -> None:
     assert done.stderr == ("firmware_check: this QEMU has no board mps2-an386; qemu-system-arm 7.2 or newer has it\n")
 
 
-def test_activations_too_large_for_the_board_are_said(tmp_path: Path) -> None:
-    weights = models.with_biases({"w": models.filters(1, 1, 1, 1)})
-    shapes = [1, 1, 2100, 2100], [1, 1, 2100, 2100]
-    model = models.save(tmp_path, "wide", [models.conv("x", "w", "y")], shapes, weights)
-    done = check(model, "--target", "cortex-m55")
+@pytest.mark.parametrize("quantized", [True, False], ids=["quantized", "float"])
+def test_activations_too_large_for_the_board_are_said_at_once(quantized: bool, tmp_path: Path) -> None:
+    """Before anything is quantized, computed or compiled: nothing but the message is to be waited for."""
+    path = tmp_path / "wide.onnx"
+    if quantized:
+        onnx.save(convolution(Qdq((1, 4, 1100, 1100))).model(), path)
+    else:
+        weights = models.with_biases({"w": models.filters(4, 4, 3, 3)})
+        shape = [1, 4, 1100, 1100]
+        models.save(tmp_path, "wide", [models.conv("x", "w", "y", pads=[1] * 4)], (shape, shape), weights)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = check(str(path), "--target", "cortex-m55")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 2
-    assert "the model does not fit the board: 8820000 bytes of activations, 0 of scratch" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr == (
+        f"firmware_check: {path}: the model does not fit the board: at least 9,680,000 bytes of activations at a time"
+        " and 32,768 of stack; cortex-m55's board has 4,194,304 of RAM; --per-layer needs less\n"
+    )
+    assert after.ru_utime - before.ru_utime < 2
 
 
 def test_a_library_that_does_not_compile_is_said(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ import os
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 import example_models as models
+import softmax_model
 from firmware_check.arguments import board_named
 from firmware_check.build import Bench
-from firmware_check.compilers import CLANG, COMPILERS, GCC, headers_of, label_of, program_of
+from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, headers_of, label_of, program_of
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.library import Library, open_library
@@ -20,6 +22,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_models import every_form
 from support.firmware_runs import CORES, MISSING, data
+from support.quantized_models import Qdq
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
 pytestmark = [
@@ -260,6 +263,34 @@ def clang() -> str:
     return ""
 
 
+RAN = {
+    "gcc": {"arm_softmax_s8": "arm_nn_softmax_common_s8", "arm_softmax_s8_s16": "arm_nn_softmax_common_s8"},
+    "clang": {"arm_softmax_s8": "", "arm_softmax_s8_s16": "arm_nn_softmax_common_s8"},
+}
+"""Compiler to the function that does the work of each softmax on MVE, where it is another one."""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=lambda row: row.name)
+def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library: Library, tmp_path: Path) -> None:
+    """gcc 12.2 compiles the scalar code of each, clang the MVE code of arm_softmax_s8, the one that has any."""
+    if compiler is CLANG and clang():
+        pytest.skip(clang())
+    path = tmp_path / "softmaxes.onnx"
+    onnx.save(softmax_model.softmax_model(100), path)
+    options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", compiler.name
+    found = data(str(path), *options)["checks"][0]
+    layers = [layer for layer in found["layers"] if layer["function"]]
+    assert len(layers) == 100
+    scalar = RAN[compiler.name] if library.since("4.1.0") and label_of(GCC).startswith("gcc 12.2") else {}
+    for layer in layers:
+        function = layer["function"]
+        assert layer["differences_from_plain_integers"]["count"] == 0
+        assert function == "arm_softmax_s16" or layer["differences"]["largest"] <= 1
+        if function in scalar:
+            calls = [call["function"] for call in layer["observed"]["calls"]]
+            assert calls == [name for name in (function, scalar[function]) if name]
+
+
 @pytest.mark.skipif(bool(clang()), reason=clang())
 def test_clang_compiles_every_form(tmp_path: Path) -> None:
     options = "--cmsis-nn", FOLDER, "--compiler", "clang", "--target", "cortex-m4", "--target", "cortex-m55"
@@ -282,6 +313,28 @@ def test_4_bit_depthwise_layers_are_wrong_on_mve_with_gcc_12_alone(library: Libr
     }
     assert runs["gcc"].trouble.wrong
     assert runs["clang"].trouble == (0, (), ())
+
+
+def narrow(folder: Path) -> str:
+    """A depthwise layer whose weights have 4 bits."""
+    made = Qdq((1, 8, 6, 6))
+    values = np.random.default_rng(3).integers(-7, 8, 72).tolist()
+    made.constants.append(helper.make_tensor("w", TensorProto.INT4, (8, 1, 3, 3), values))
+    made.nodes.append(helper.make_node("DequantizeLinear", ["w", made.constant("k", np.float32(0.05))], ["v"]))
+    path = str(folder / "narrow.onnx")
+    onnx.save(made.layer("Conv", "v", group=8).rounded(0.2).model(), path)
+    return path
+
+
+@pytest.mark.skipif(bool(clang()), reason=clang())
+def test_a_layer_that_gcc_12_makes_wrong_is_reported_as_the_compilers(library: Library, tmp_path: Path) -> None:
+    if not library.since("6.0.0") or not label_of(GCC).startswith("gcc 12.2"):
+        pytest.skip(f"CMSIS-NN has MVE code for it from 6.0.0 on, and gcc 12.2 the defect: {label_of(GCC)}")
+    options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", "gcc", "--compiler", "clang"
+    wrong, right = data(narrow(tmp_path), *options, code=1)["checks"]
+    (said,) = [each["text"] for each in wrong["layers"][0]["disagreements"]]
+    assert said.endswith(f"right with {label_of(CLANG)}: a defect of {label_of(GCC)}, not of CMSIS-NN")
+    assert right["verdict"] == "agrees"
 
 
 @pytest.mark.parametrize("kind", ["convolve", "depthwise"])

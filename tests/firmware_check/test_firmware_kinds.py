@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 
 import example_models as models
 from firmware_check.arena import plan
@@ -178,3 +179,18 @@ def test_calls_for_sixteen_bits_fit_the_signatures_of_the_release(release: str, 
     command += [f"-I{tmp_path}", f"-I{HERE / 'runtime'}", str(tmp_path / "model.c")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_pools_that_round_sizes_up_have_the_size_of_onnx_runtime(tmp_path: Path) -> None:
+    """Shape inference of onnx counts a last window that lies in the padding alone; ONNX Runtime leaves it out."""
+    window = {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [1, 1, 1, 1], "ceil_mode": 1}
+    nodes = [
+        models.conv("x", "w", "a"),
+        helper.make_node("MaxPool", ["a"], ["m"], name="max", **window),
+        helper.make_node("AveragePool", ["m"], ["p"], name="average", **{**window, "strides": [2, 2]}),
+        models.conv("p", "v", "y"),
+    ]
+    weights = models.with_biases({"w": models.filters(4, 3, 1, 1), "v": models.filters(4, 4, 1, 1)})
+    found = right(data(models.save(tmp_path, "ceil", nodes, ([1, 3, 4, 4], [1, 4, 2, 2]), weights)))
+    layers = {layer["node"]: layer for layer in found["layers"]}
+    assert [layers[name]["differences"]["total"] for name in ("max", "average")] == [16, 16]

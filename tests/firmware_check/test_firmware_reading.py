@@ -20,6 +20,8 @@ from firmware_check.reading.lookups import table_of
 from firmware_check.reading.result import LayerResult
 from support import firmware_models as more
 from support import paths
+from support import quantized_models as quantized
+from support.firmware_runs import data, needs_firmware
 
 ALL = (-128, 127)
 
@@ -220,3 +222,79 @@ def test_scales_of_each_channel_come_with_the_operators_on_integers(signed: bool
         ours = arrays["multipliers"] * 2.0 ** (arrays["shifts"] - 31)
         assert ours.shape == (channels,)
         assert np.allclose(ours, real, rtol=1e-6)
+
+
+def squeezed(folder: Path) -> str:
+    """Squeeze between a two-dimensional and a one-dimensional convolution, whose weights are quantized at run time."""
+    nodes = [
+        *rounded("x", "d"), *rounded("w2", "v2"), *rounded("w1", "v1"),
+        helper.make_node("Conv", ["d", "v2"], ["a"], name="planar"),
+        *rounded("a", "b"),
+        helper.make_node("Squeeze", ["b", "axis"], ["c"], name="squeeze"),
+        *rounded("c", "e"),
+        helper.make_node("Conv", ["e", "v1"], ["f"], name="linear"),
+        *rounded("f", "y"),
+    ]  # fmt: skip
+    weights = {"w2": np.full((4, 3, 1, 3), 1.3), "w1": np.full((2, 4, 3), -99.0), "k": np.array(0.5)}
+    path = models.save(folder, "squeezed", nodes, ([1, 3, 1, 12], [1, 2, 8]), weights)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2], np.int64), "axis"))
+    onnx.save(model, path)
+    return path
+
+
+def test_a_value_behind_a_reshape_has_the_name_and_shape_of_what_reshapes_it(tmp_path: Path) -> None:
+    """It is moved twice; ONNX Runtime is asked for the layer from the Squeeze's result on."""
+    steps = read_with_pools(squeezed(tmp_path), tmp_path).program.steps
+    (source,) = next(step.inputs for step in steps if step.label == "linear")
+    assert (source.tensor, source.shape) == ("e_q", (1, 4, 10))
+
+
+def test_weights_that_are_quantized_at_run_time_are_constants(tmp_path: Path) -> None:
+    steps = read_with_pools(squeezed(tmp_path), tmp_path).program.steps
+    weights = {step.label: step.arrays[0].values for step in steps if step.arrays}
+    assert {name: set(values.tolist()) for name, values in weights.items()} == {"planar": {3}, "linear": {-128}}
+
+
+SIX_AXES = (1, 2, 2, 6, 2, 3)
+
+
+def turned(scale: float, *others: str) -> quantized.Qdq:
+    """A convolution, a Transpose of what a Reshape makes of its result, and what follows before it is rounded."""
+    made = quantized.convolution()
+    made = made.layer("Reshape", made.constant("sizes", np.array(SIX_AXES))).rounded(0.2)
+    made = made.layer("Transpose", perm=[0, 1, 3, 2, 5, 4])
+    for each in others:
+        made = made.layer(each)
+    return made.rounded(scale)
+
+
+@pytest.mark.parametrize(
+    ("scale", "others", "forms"),
+    [
+        (0.2, (), ["convolve", "reference_move"]),
+        (0.1, (), ["convolve", "reference_move", "reference_requantize"]),
+        (0.2, ("Relu",), ["convolve", "reference_move", "reference_requantize"]),
+    ],
+    ids=["the same scale", "another scale", "a clamp"],
+)
+def test_what_follows_a_transpose_is_computed_on_the_device(
+    scale: float, others: tuple[str, ...], forms: list[str], tmp_path: Path
+) -> None:
+    """Nothing but the model's input is written by the host."""
+    path = str(tmp_path / "turned.onnx")
+    onnx.save(turned(scale, *others).model(), path)
+    program = read_with_pools(path, tmp_path).program
+    assert [value.tensor for value in program.inputs] == ["x"]
+    assert [step.form for step in program.steps] == forms
+    assert [value.quantization.scale for value in program.outputs] == [pytest.approx(scale)]
+
+
+@needs_firmware
+def test_a_transpose_with_another_scale_at_the_end_of_a_model_is_right(tmp_path: Path) -> None:
+    path = str(tmp_path / "turned.onnx")
+    onnx.save(turned(0.15).model(), path)
+    (found,) = data(path)["checks"]
+    assert (found["verdict"], found["not_run"]) == ("agrees", [])
+    assert found["outputs"][0]["largest"] <= 2  # a step of the convolution is 1.3 of these

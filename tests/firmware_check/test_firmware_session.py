@@ -96,10 +96,9 @@ def test_a_target_that_cannot_run_leaves_the_others_their_reports(order: tuple[s
 
 
 def test_targets_of_which_none_can_run_are_each_said(tmp_path: Path) -> None:
-    weights = models.with_biases({"w": models.filters(1, 1, 1, 1)})
-    sides = [1, 1, 2900, 2900]
-    model = models.save(tmp_path, "wide", [models.conv("x", "w", "y")], (sides, sides), weights)
-    done = check(model, "--target=m3", "--target=m55", "--json=-", "--runs=1")
+    done = check(
+        models.one_dimensional(tmp_path), "--target=m3", "--target=m55", "--json=-", "--runs=1", "--timeout=0.001"
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert [line.split(": ")[1] for line in done.stderr.splitlines()] == ["cortex-m3", "cortex-m55"]
 

@@ -264,7 +264,7 @@ AIMS = {
 
 @pytest.mark.parametrize("aim", AIMS)
 def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkeypatch, aim):
-    """Of channel counts; a repair by rewriting may get by with less."""
+    """Of channel counts alone; where a repair by rewriting needs fewer bytes, these are named."""
     monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ())
     made, words = AIMS[aim]
     policy = "faster" if aim == "repair" else aim
@@ -278,6 +278,16 @@ def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkey
     assert sum(one.new_bytes - one.old_bytes for one in enough.tensors) == needed
     less = fixed(made(), fix_policy=policy, fix_budget_bytes=needed - 1).result
     assert sizes(less) != sizes(enough)
+
+
+def test_the_budget_names_the_bytes_of_a_repair_by_rewriting_that_needs_fewer():
+    result = fixed(wrong(), fix_budget_bytes=0).result
+    (repair,) = result.unrewritten
+    needed = int(repair.reason.removesuffix(" bytes more").rpartition(": ")[2])
+    assert result.reason.endswith(f"step around known errors or wrong results (1 -> 0): {needed} bytes")
+    assert not fixed(wrong(), fix_budget_bytes=needed - 1).result.changed
+    enough = fixed(wrong(), fix_budget_bytes=needed).result
+    assert [each.repair for each in enough.rewrites] == [repair.repair]
 
 
 def test_the_budget_is_named_for_classes_beyond_it():

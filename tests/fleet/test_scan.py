@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import zipfile
 
 import onnx
 import pytest
@@ -42,6 +43,27 @@ def test_rows_are_what_linting_finds(tmp_path):
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_a_chain_of_urls_goes_into_an_archive(tmp_path):
+    paths = models(tmp_path, 2)
+    with zipfile.ZipFile(tmp_path / "zoo.zip", "w") as archive:
+        for path in paths:
+            archive.write(path, path.name)
+            path.unlink()
+    for place, (url, number) in enumerate((("zip://*.onnx::", 2), ("zip://m00.onnx::file://", 1))):
+        out = tmp_path / f"out{place}"
+        assert scan(f"{url}{tmp_path / 'zoo.zip'}", "--out", out) == 0
+        assert [row["status"] for row in rows(out) if row["kind"] == "file"] == ["ok"] * number
+
+
+def test_a_clock_gives_each_target_a_range(tmp_path):
+    (path,) = models(tmp_path, 1)
+    assert scan(path, "--out", tmp_path / "out", "--target", "cortex-m4,cortex-m7", "--clock", "1MHz") == 0
+    timed, untimed = rows(tmp_path / "out")[0]["per_target"]
+    assert timed["ms_at_least"] == pytest.approx(1.41 * timed["instructions"] / 1000, rel=0.01)
+    assert timed["ms_at_most"] == pytest.approx(1.79 * timed["instructions"] / 1000, rel=0.01)
+    assert (untimed["ms_at_least"], untimed["ms_at_most"]) == (None, None)
 
 
 def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys):

@@ -345,3 +345,19 @@ def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windo
     (made,) = session.run(None, {"x": np.zeros(shape, np.float32)})
     graph = read(proto)
     assert graph.shape("p") == graph.shape("y") == made.shape
+
+
+def test_a_pool_that_rounds_up_behind_another_has_the_size_of_onnx_runtime() -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    window = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1}
+    pools = [
+        helper.make_node("MaxPool", ["x"], ["p"], strides=[3, 3], **window),
+        helper.make_node("Relu", ["p"], ["r"]),
+        helper.make_node("AveragePool", ["r"], ["q"], strides=[2, 2], **window),
+        helper.make_node("MaxPool", ["q"], ["y"], strides=[3, 3], **window),
+    ]
+    for size in range(2, 12):
+        proto = model(pools, [value("x", [1, 2, size, size])], [value("y", None)], opset=13)
+        session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        (made,) = session.run(None, {"x": np.zeros((1, 2, size, size), np.float32)})
+        assert read(proto).shape("y") == made.shape, size

@@ -7,12 +7,14 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
 from support.models import finished, one_node, read
-from support.quantized_models import CASES
+from support.quantized_models import CASES, dense
 
 CMSIS_NN = (Verdict.CMSIS_NN, None)
 
@@ -34,6 +36,8 @@ EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
     "max pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
     "softmax as the function has it": CMSIS_NN,
     "softmax of another scale": (Verdict.PLAIN, Cause.SOFTMAX_SCALE),
+    "int16 softmax of the quantizer's scale": CMSIS_NN,
+    "int16 softmax of another scale": (Verdict.REFUSED, Cause.SOFTMAX_SCALE),
     "clamp of the same scale": CMSIS_NN,
     "clamp of another scale": (Verdict.PLAIN, Cause.CLAMP_SCALE),
     "constant per position": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
@@ -80,6 +84,14 @@ def test_a_record_knows_the_numbers_of_its_layer() -> None:
     assert record.output.scale == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(("zero", "known"), [(0, True), (4, False)])
+def test_weights_with_a_zero_point_take_instructions_that_were_not_measured(zero: int, known: bool) -> None:
+    layer = only(lower(read(dense(zero=zero).model()))).layer
+    assert layer is not None
+    assert layer.call.weight_offset is not known
+    assert (cost(layer.call, parse_target("cortex-m4", "7.0.0", "gcc")) is not None) is known
+
+
 def test_a_clamp_behind_an_equal_scale_is_part_of_the_layer() -> None:
     record = only(lower(read(CASES["clamp of the same scale"]().model())))
     assert [node.op_type for node in record.fused] == ["Relu"]
@@ -107,6 +119,16 @@ def test_a_scale_of_zero_is_refused() -> None:
             tensor.CopyFrom(numpy_helper.from_array(np.array(0, np.float32), tensor.name))
     record = only(lower(read(model)))
     assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SCALE)
+
+
+def test_a_zero_point_that_is_no_number_is_not_known() -> None:
+    model = CASES["plain convolution"]().model()
+    for tensor in model.graph.initializer:
+        if tensor.name == "x_dq_zero":
+            tensor.CopyFrom(numpy_helper.from_array(np.array(np.nan, np.float16), tensor.name))
+    (source,) = only(lower(read(model))).inputs
+    assert source is not None
+    assert source.zero_points is None
 
 
 @pytest.mark.parametrize(
@@ -234,3 +256,43 @@ def test_amounts_of_a_pad_that_follow_from_constants_are_constants() -> None:
     assert loaded.constants["amounts"].values() == (0, 0, 2, 2, 1, 1, 1, 1)
     (layer,) = lower(loaded).layers
     assert layer.call.output_dims == (2, 11, 11, 5)
+
+
+WIDENED = """
+g (SOURCE[2, 5] x) => (int16[2, 5] y)
+<float s = {0.1}, SOURCE z = {ZERO}, float t = {SCALE}, int16 u = {POINT}> {
+    a = DequantizeLinear(x, s, z)
+    b = Softmax<axis = AXIS>(a)
+    y = QuantizeLinear(b, t, u)
+}
+"""
+"""A softmax whose input has 8 bits and whose output has 16."""
+
+
+def widened(scale: float, point: int, source: str = "int8", axis: int = 1) -> LoweredLayer:
+    words = {"SOURCE": source, "ZERO": "128" if source == "uint8" else "0", "SCALE": f"{scale:.12g}"}
+    text = WIDENED
+    for name, value in {**words, "POINT": str(point), "AXIS": str(axis)}.items():
+        text = text.replace(name, value)
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]>{text}')
+    return only(lower(read(model)))
+
+
+@pytest.mark.parametrize("source", ["int8", "uint8"])
+def test_a_softmax_from_eight_bits_to_sixteen_has_a_function(source: str) -> None:
+    record = widened(1 / 65536, -32768, source)
+    assert record.verdict is Verdict.CMSIS_NN
+    assert record.call is not None
+    assert record.call.entry == "softmax_s8_s16"
+
+
+@pytest.mark.parametrize(("scale", "point"), [(1 / 32768, 0), (1 / 65536, 0), (1 / 32768, -32768)])
+def test_its_output_has_one_scale_and_zero_point(scale: float, point: int) -> None:
+    record = widened(scale, point)
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SOFTMAX_SCALE)
+    assert record.reason.endswith("not 1/65536 and -32768")
+
+
+def test_plain_code_does_not_widen() -> None:
+    record = widened(1 / 65536, -32768, axis=0)
+    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ACTIVATION_TYPE)

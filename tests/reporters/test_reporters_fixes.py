@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from onnxlint_cmsis.reporters import render
-from onnxlint_cmsis.reporters.plain import shortened
 from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.results.fix_result import (
     ClassChange,
@@ -18,7 +17,8 @@ from onnxlint_cmsis.results.fix_result import (
     TargetTotal,
     TensorChange,
 )
-from onnxlint_cmsis.results.proof_result import Difference, Proof
+from onnxlint_cmsis.results.proof_result import Difference, Proof, ValueChange
+from onnxlint_cmsis.results.short_names import WIDEST, cut
 from onnxlint_cmsis.types import Level
 from support.cli_fakes import NASTY, TARGET, a_run
 
@@ -98,6 +98,16 @@ def test_a_model_left_alone_says_why_and_what_is_locked():
     assert len(shown(LEFT, quiet=True).splitlines()) == 1
 
 
+def test_what_inexact_repairs_changed_is_no_part_of_the_proof():
+    assert CHANGED.proof is not None
+    exact = CHANGED.proof._replace(differences=(), written=False)
+    changes = ValueChange("y", 0.5, 0.5, 1.0), ValueChange("z", 1.0, 2.0, 0.5)
+    told = shown(CHANGED._replace(proof=exact, changes=changes))
+    assert "    changes  'y' by at most 1 step of 0.5 (0.5)" in told.splitlines()
+    assert "    changes  'z' by at most 0.5 steps of 2 (1)" in told.splitlines()
+    assert "before and after all but these changes: every output is bit for bit the same" in told
+
+
 def test_reasons_cannot_break_the_report():
     for output_format in ("full", "concise", "github", "junit", "json", "sarif"):
         text = shown(FAILED, output_format)
@@ -106,8 +116,8 @@ def test_reasons_cannot_break_the_report():
 
 
 def test_long_names_lose_their_middle():
-    assert shortened("a" * 30 + "b" * 60) == "a" * 18 + "..." + "b" * 35
-    assert shortened("short") == "short"
+    assert cut("a" * 30 + "b" * 60, WIDEST) == "a" * 18 + "..." + "b" * 35
+    assert cut("short", WIDEST) == "short"
 
 
 def test_junit_counts_the_fix_as_a_case():

@@ -69,7 +69,16 @@ def test_what_holds_for_all_findings_of_a_kind_is_told_once():
 def test_an_option_to_pass_is_shown_as_it_has_to_be_written():
     option = 'extra_options={"TensorQuantOverrides": {"/body/body.0/Conv_output_0": [{"symmetric": True}]}}'
     finding = replace(wrong_result(node="/body/body.0/Conv"), properties={"option": option})
-    assert f"option   {option}\n" in render("full", a_run([finding]))
+    assert f"option   {option}\n" in render("full", a_run([finding], explain=True))
+    assert "option   " not in render("full", a_run([finding]))
+
+
+def test_a_finding_is_three_parts_unless_asked_to_explain():
+    brief = "Conv 'a': wrong."
+    finding = replace(wrong_result(), message=f"{brief} Present since 1.0.", brief=brief, remedy="Do it.")
+    where, do, help_ = render("full", a_run([finding], quiet=True)).splitlines()
+    assert (where.endswith(brief), "Do it." in do, "rule CNN" in help_) == (True, True, True)
+    assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
 
 
 def test_every_format_has_a_module():
@@ -182,7 +191,7 @@ def test_json_names_every_field_of_a_finding():
     from onnxlint_cmsis.types import Source
 
     finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
-    assert {field.name for field in fields(Finding)} - {"asks"} <= set(finding)  # what `asks` decides is the text
+    assert {field.name for field in fields(Finding)} - {"asks", "brief"} <= set(finding)  # which are about the text
     for kind, found in ((Location, "location"), (Resize, "resize")):
         assert set(kind._fields) <= set(finding[found])
     assert set(Source._fields) <= set(finding["sources"][0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.results.short_names import QUOTED, short_names
+from onnxlint_cmsis.results.short_names import QUOTED, WIDEST, distinct_cuts, short_names
 
 FUSED = [
     f"model/activation_{2 * n}/Relu;model/batch_normalization_{2 * n}/FusedBatchNormV3;model/conv2d_{n}/BiasAdd/Read"
@@ -50,6 +50,22 @@ def test_no_two_names_share_a_short_one(layers: list[str], others: list[str]) ->
     found = short_names(layers, others)
     shown = [found.get(name, name) for name in {*layers, *others}]
     assert len(set(shown)) == len(shown)
+
+
+@given(NAMES.map(lambda names: [name * 30 for name in names]))
+def test_long_names_without_a_short_form_stay_apart(layers: list[str]) -> None:
+    found = short_names(layers)
+    shown = [found.get(name, name) for name in {*layers}]
+    assert len(set(shown)) == len(shown)
+    assert all(len(name) <= WIDEST for name in shown)
+
+
+@given(st.lists(st.text("ab~.2", min_size=1, max_size=40), max_size=30, unique=True), st.integers(8, 20))
+def test_cells_that_are_cut_stay_apart(cells: list[str], width: int) -> None:
+    cuts = distinct_cuts(cells, width)
+    shown = [cuts.get(cell, cell) for cell in cells]
+    assert len(set(shown)) == len(shown)
+    assert all(len(cell) <= width for cell in shown)
 
 
 def test_an_apostrophe_is_no_quote() -> None:

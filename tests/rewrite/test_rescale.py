@@ -18,6 +18,7 @@ from support.fix_command import contents, run, text
 
 TARGETS = (Target("cortex-m4", Isa.DSP, "7.0.0"),)
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+WIDE_HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 MICROSOFT = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 SOFTMAX = """
 g (float[1, 16] x) => (float[1, 16] y)
@@ -29,6 +30,8 @@ g (float[1, 16] x) => (float[1, 16] y)
     y = DequantizeLinear(c, t, u)
 }
 """
+WIDENED = SOFTMAX.replace("int8 u = {-128}", "int16 u = {0}").replace("0.00392157", "0.0000305176")
+"""A softmax whose input is int8 and whose output is int16, with the scale of arm_softmax_s16."""
 HANDED_OUT = """
 g (float[1, 16] x) => (int8[1, 16] y)
 <float s = {0.1}, int8 z = {0}, float t = {0.00392157}, int8 u = {-128}> {
@@ -88,6 +91,7 @@ NARROW = CONCAT.replace("float r = {0.11}", "float r = {0.01}")
 """A Concat whose result is clamped, which no Clip can keep."""
 CASES = {
     "softmax": (HEAD + SOFTMAX, "softmax-output"),
+    "softmax to int16": (WIDE_HEAD + WIDENED, "softmax-output"),
     "softmax in integers": (HEAD + HANDED_OUT, "softmax-output"),
     "pool": (HEAD + POOL, "equal-scales"),
     "concat behind a clamp": (HEAD + CONCAT, "equal-scales"),

@@ -19,9 +19,10 @@ from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from onnxlint_cmsis.runtimes.tvm_patterns import PARTITIONED, PATTERNS
 from onnxlint_cmsis.types import Level
 from support.models import one_node, read, text
-from support.quantized_models import CASES, IMAGE, Qdq, convolution, dense
+from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
 
 REFUSED, WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
 REFERENCE, CMSIS_NN, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.CMSIS_NN, RuntimeVerdict.UNDECIDED
@@ -79,6 +80,31 @@ def int16_concat(zero: int = 0, scale: float = 0.1) -> Model:
 
 def pool(**more: object) -> Model:
     return moved("MaxPool", (2, 4, 6, 6), kernel_shape=[2, 2], **more)
+
+
+def image_pool(**more: object) -> Model:
+    return moved("MaxPool", IMAGE, kernel_shape=[2, 2], **more)
+
+
+def four_bits() -> onnx.ModelProto:
+    """A convolution whose weights have 4 bits."""
+    model = convolution().model()
+    kinds = {"w1": onnx.TensorProto.INT4, "w1_zero": onnx.TensorProto.INT4}
+    for tensor in model.graph.initializer:
+        if tensor.name in kinds:
+            values = np.clip(onnx.numpy_helper.to_array(tensor), -8, 7)
+            tensor.CopyFrom(helper.make_tensor(tensor.name, kinds[tensor.name], values.shape, values.reshape(-1)))
+    return model
+
+
+def offset_dense() -> onnx.ModelProto:
+    made = Qdq((1, 8), np.int16, zero=5)
+    return made.layer("Gemm", made.weights("w", (8, 3), axis=1)).rounded(0.2).model()
+
+
+def softmax(kind: type[np.generic], scale: float, zero: int, axis: int = 1) -> Model:
+    """A softmax on two rows of int8; integers of a kind come out."""
+    return lambda: Qdq((2, 5)).layer("Softmax", axis=axis).rounded(scale, zero, kind).model()
 
 
 def deep_product(rank: int) -> Model:
@@ -185,10 +211,20 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("executorch", "an LSTM", lstm, "reference", REFERENCE),
     ("tvm", "a zero-point of weights", case("weights with a zero-point"), "reference", REFERENCE),
     ("tvm", "int16 with a zero-point", case("int16 with a zero-point"), "reference", REFERENCE),
+    ("tvm", "uint8 activations", case("uint8"), "reference", REFERENCE),
+    ("tvm", "weights of 4 bits", four_bits, "reference", REFERENCE),
+    ("tvm", "an int16 dense layer with a zero-point", offset_dense, "wrong", WRONG),
+    ("tvm", "dense per channel", case("dense weights of several scales"), "per-channel-dense", REFUSED),
     ("tvm", "a depthwise layer without a bias", depthwise(), "reference", REFERENCE),
     ("tvm", "a pool of a batch", pool(), "batch", REFERENCE),
-    ("tvm", "a pool of unequal scales", case("max pool of unequal scales"), "reference", REFERENCE),
+    ("tvm", "a pool of unequal scales", case("max pool of unequal scales"), "stops", REFUSED),
+    ("tvm", "a pool with dilation", image_pool(dilations=[2, 2]), "wrong", WRONG),
+    ("tvm", "a softmax from int8 to int16", softmax(np.int16, 1 / 65536, -32768), "reference", REFERENCE),
     ("tvm", "a softmax of another scale", case("softmax of another scale"), "reference", REFERENCE),
+    ("tvm", "a softmax of nearly the scale", softmax(np.int8, 1 / 256 * (1 + 2.0**-22), -128), "reference", REFERENCE),
+    ("tvm", "a softmax over the first axis", softmax(np.int8, 1 / 256, -128, axis=0), "wrong", WRONG),
+    ("tvm", "a sum of unequal shapes", case("constant per channel behind a scale"), "wrong", WRONG),
+    ("tvm", "a global average pool", case("average pool of equal scales"), "mean", REFERENCE),
     ("tvm", "a transpose", moved("Transpose", IMAGE), "reference", REFERENCE),
 ]  # fmt: skip
 
@@ -229,6 +265,9 @@ def test_every_row_is_met_by_a_model():
         ("executorch", case("dense")),
         ("executorch", case("constant per channel behind a scale")),
         ("tvm", case("plain convolution")),
+        ("tvm", lambda: constant_operand("Add", ()).model()),
+        ("tvm", softmax(np.int8, 1 / 256, -128)),
+        ("tvm", image_pool()),
     ],
 )
 def test_what_a_runtime_hands_over_is_left_alone(runtime, model):
@@ -325,6 +364,12 @@ def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, 
 def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
     found = told(CASES["average pool of unequal scales"]().model(), "tflm")
     assert [each.code for each in found] == ["CNN405"]
+
+
+def test_every_condition_of_tvm_is_about_a_pattern_or_says_that_there_is_none():
+    assert tuple(dict.fromkeys(op for pattern in PATTERNS if pattern.functions for op in pattern.ops)) == PARTITIONED
+    for row in CONDITIONS["tvm"]:
+        assert set(row.ops) <= set(PARTITIONED) or row.reason.startswith("a mean over a plane has no pattern")
 
 
 @pytest.mark.parametrize("runtime", ["executorch", "tvm"])

@@ -56,10 +56,10 @@ class Qdq:
         self.real = made
         return self
 
-    def rounded(self, scale: float = 0.1, zero: int | None = None) -> Qdq:
-        """QuantizeLinear and DequantizeLinear behind the last result."""
+    def rounded(self, scale: float = 0.1, zero: int | None = None, kind: type[np.generic] | None = None) -> Qdq:
+        """QuantizeLinear and DequantizeLinear behind the last result, of its type or another."""
         name = f"{self.real}_q"
-        parameters = self._parameters(name, scale, self.zero if zero is None else zero, self.kind)
+        parameters = self._parameters(name, scale, self.zero if zero is None else zero, kind or self.kind)
         self.nodes.append(helper.make_node("QuantizeLinear", [self.real, *parameters], [name]))
         self.nodes.append(helper.make_node("DequantizeLinear", [name, *parameters], [f"{name}_real"]))
         self.real = f"{name}_real"
@@ -105,9 +105,9 @@ def clamped(scale: float) -> Qdq:
     return convolution().layer("Relu").rounded(scale)
 
 
-def softmax(scale: float, zero: int) -> Qdq:
+def softmax(scale: float, zero: int, kind: type[np.generic] = np.int8) -> Qdq:
     """A dense layer and Softmax with a scale and zero-point."""
-    return dense().layer("Softmax", axis=-1).rounded(scale, zero)
+    return dense(kind=kind).layer("Softmax", axis=-1).rounded(scale, zero)
 
 
 CASES: dict[str, Callable[[], Qdq]] = {
@@ -128,6 +128,8 @@ CASES: dict[str, Callable[[], Qdq]] = {
     "max pool of unequal scales": lambda: convolution().layer("MaxPool", kernel_shape=[2, 2]).rounded(0.1),
     "softmax as the function has it": lambda: softmax(1 / 256, -128),
     "softmax of another scale": lambda: softmax(1 / 255, -128),
+    "int16 softmax of the quantizer's scale": lambda: softmax(1 / 32767, 0, np.int16),
+    "int16 softmax of another scale": lambda: softmax(1 / 32760, 0, np.int16),
     "clamp of the same scale": lambda: clamped(0.2),
     "clamp of another scale": lambda: clamped(0.1),
     "constant per position": lambda: constant_operand("Add", IMAGE),

@@ -1,7 +1,7 @@
 """An average over a plane becomes MEAN, which has no CMSIS-NN kernel.
 
 Converters write a global average pool and a mean over height and width as MEAN. TensorFlow Lite Micro has no CMSIS-NN
-kernel for it; its AVERAGE_POOL_2D has one.
+kernel for it, and TVM no pattern; an AVERAGE_POOL_2D has both.
 
 **What to do.** Export the layer as an average pool with the plane's size as window, `AvgPool2d(k)`, and look at the
 converted file.

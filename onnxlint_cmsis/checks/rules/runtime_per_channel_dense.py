@@ -2,7 +2,8 @@
 
 A fully connected layer has one scale for all weights, or one for each output. TensorFlow Lite Micro takes the latter
 with int8 activations alone; before 2024-09 it computed them wrongly with int8, too (its pull request 2602), while the
-TensorFlow Lite converter has made them by default since 2024. ExecuTorch lowers per-tensor weights alone.
+TensorFlow Lite converter has made them by default since 2024. ExecuTorch lowers per-tensor weights alone, and TVM
+ends with an error.
 
 Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
 

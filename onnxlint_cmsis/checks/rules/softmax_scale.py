@@ -1,14 +1,15 @@
 """Softmax's result has another scale or zero-point than CMSIS-NN gives it.
 
 arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of
-scale 1/32768 and zero-point 0. It has no argument for either. In a model that reads them with another scale, every
-number is off: ONNX Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro
-refuses such a model at the start, which is an error; a generator that knows the difference computes plain code, which
-is a warning.
+scale 1/32768 and zero-point 0, arm_softmax_s8_s16, for int8 input and int16 output, of scale 1/65536 and zero-point
+-32768. They have no argument for either. In a model that reads them with another scale, every number is off: ONNX
+Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro refuses such a model at
+the start, which is an error; a generator that knows the difference computes plain code, which is a warning.
 
-**What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0. With ONNX Runtime's quantizer
-(tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256,
-np.float32), "zero_point": np.array(-128, np.int8)}]}}`, with the tensor's name in the float model.
+**What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0, in int16 behind an input of
+int8 1/65536 and -32768. With ONNX Runtime's quantizer (tried with 1.31.1):
+`extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256, np.float32), "zero_point":
+np.array(-128, np.int8)}]}}`, with the tensor's name in the float model.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.softmax import function_output
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.types import Level
 
@@ -49,14 +51,15 @@ RULE = Rule(
 
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    result = records[0].output
-    wide = result is not None and result.bits == 16
-    exact = AffineQuantization("int16", (1 / 32768,), (0,)) if wide else AffineQuantization("int8", (1 / 256,), (-128,))
-    if result is not None and result.elem_type == "uint8":
-        exact = AffineQuantization("uint8", (1 / 256,), (0,))
-    option = overrides({each.node.outputs[0]: exact for each in records})
-    text = "scale 1/32768 and zero-point 0" if wide else "scale 1/256 and the lowest integer as zero-point"
-    return advice(graph, f"Give its result {text}", option)
+    outputs = {each.node.outputs[0]: found for each in records if (found := function_output(each))}
+    option = overrides({name: exact for name, (exact, _) in outputs.items()})
+    words = dict.fromkeys(_words(*found) for found in outputs.values())
+    return advice(graph, f"Give its result {' or '.join(words)}", option)
+
+
+def _words(exact: AffineQuantization, scale: str) -> str:
+    zero = "the lowest integer as zero-point" if exact.bits == 8 else f"zero-point {(exact.zero_points or (0,))[0]}"
+    return f"scale {scale} and {zero}"
 
 
 run = QuantizationCheck(RULE.kinds, _remedy, always_warn=True)

@@ -47,12 +47,21 @@ class PredictedTime(NamedTuple):
     @property
     def text(self) -> str:
         """The range with its source in one sentence."""
+        return self.range if self.milliseconds is None else f"{self.range} {self.basis}"
+
+    @property
+    def range(self) -> str:
+        """`predicted 284 to 362 ms`, or why there is no prediction."""
         if self.milliseconds is None:
             return f"no prediction: {self.reason}"
         low, high = map(_shown, self.milliseconds)
-        words = "predicted at least" if self.left_out else "predicted"
-        head = f"{words} {low} to {high} ms at {clock_text(self.clock)}{self._left_out()}"
-        return f"{head} ({self._factor()}: {self.cycles.source}{NARROWS * self.cycles.open_memory})"
+        return f"{'predicted at least' if self.left_out else 'predicted'} {low} to {high} ms"
+
+    @property
+    def basis(self) -> str:
+        """Clock, layers left out, cycles per instruction and their source."""
+        source = f"({self._factor()}: {self.cycles.source}{NARROWS * self.cycles.open_memory})"
+        return f"at {clock_text(self.clock)}{self._left_out()} {source}"
 
     def _left_out(self) -> str:
         """Which layers the range is without."""

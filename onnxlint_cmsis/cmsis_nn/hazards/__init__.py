@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from functools import cache
 
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.types import Target
 
 
-@cache
 def all_hazards() -> tuple[Hazard, ...]:
     """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
+    return (*_current(), *_legacy())
+
+
+def hazards_near(entry: str) -> tuple[Hazard, ...]:
+    """The rows of the API that an entry point belongs to."""
+    return _legacy() if is_legacy(entry) else _current()
+
+
+@cache
+def _current() -> tuple[Hazard, ...]:
     from onnxlint_cmsis.cmsis_nn.hazards import convolution_hazards as convolution
     from onnxlint_cmsis.cmsis_nn.hazards import depthwise_hazards as depthwise
-    from onnxlint_cmsis.cmsis_nn.hazards import legacy_hazards as legacy
     from onnxlint_cmsis.cmsis_nn.hazards import one_by_n_hazards as one_by_n
     from onnxlint_cmsis.cmsis_nn.hazards import one_by_one_hazards as one_by_one
     from onnxlint_cmsis.cmsis_nn.hazards import others_hazards as others
@@ -32,8 +41,15 @@ def all_hazards() -> tuple[Hazard, ...]:
         *sixteen_bit.HAZARDS,
         *transpose_conv.HAZARDS,
         *others.HAZARDS,
-        *legacy.HAZARDS,
     )
+
+
+@cache
+def _legacy() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.hazards import legacy_hazards as checked
+    from onnxlint_cmsis.cmsis_nn.hazards import legacy_wrong_hazards as unchecked
+
+    return (*checked.HAZARDS, *unchecked.HAZARDS)
 
 
 @cache
@@ -41,7 +57,7 @@ def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
     """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
     return tuple(
         hazard
-        for hazard in all_hazards()
+        for hazard in hazards_near(entry)
         if entry in hazard.entries
         and (kernel in hazard.kernels if kernel else not hazard.kernels)
         and hazard.origin.covers(target)

@@ -83,18 +83,19 @@ def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
 
 
 def _no_bias(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
-    """A NULL bias of more channels than a block of CH_IN_BLOCK_MVE has."""
+    """A NULL bias of more channels than a block of CH_IN_BLOCK_MVE has; outputs that are left of four are right."""
     return Hazard(
         id=name,
         kind="wrong-result",
         entries=(entry,),
         kernels=(origin.function,),
         origin=origin,
-        when=all_of(equal(BIAS, 0), greater(IN_C, 124)),
+        when=all_of(equal(BIAS, 0), greater(IN_C, 124), at_least(OUT_H * OUT_W, 4)),
         evidence=evidence,
         brief="adds what lies at low addresses beyond channel 124, where the caller passes NULL for the bias",
-        what="The layer has no bias. For each block of 124 channels but the first the kernel adds an offset to the "
-        "bias pointer, also where it is NULL, and adds what lies at low addresses: status SUCCESS, wrong values.",
+        what="The layer has no bias. The kernel computes four outputs at a time. For each block of 124 channels but "
+        "the first it then adds an offset to the bias pointer, also where it is NULL, and adds what lies at low "
+        "addresses: status SUCCESS, wrong values.",
         breach=greater(IN_C, 124),
         way_round="Give the layer a bias of zeros.",
     )

@@ -1,41 +1,75 @@
-"""The q7 and q15 functions of CMSIS 5, which return ARM_MATH_SIZE_MISMATCH for sizes they do not take."""
+"""The functions for q7 and q15 of CMSIS 5 that return ARM_MATH_SIZE_MISMATCH for sizes they do not take."""
 
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, any_of, not_, unequal
+from onnxlint_cmsis.cmsis_nn.legacy_builds import LegacyBuild, Lines, legacy_builds
 from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, IN_C, NO_PADDING, OUT_C, OUT_W, UNIT_STRIDE
-from onnxlint_cmsis.cmsis_nn.releases import V5_9
-from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
-from onnxlint_cmsis.types import Isa
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.named_tuples import NamedTuple
 
 _BY_4_AND_2 = any_of(unequal(IN_C % 4, 0), unequal(OUT_C % 2, 0))
 _BY_2 = any_of(unequal(IN_C % 2, 0), unequal(OUT_C % 2, 0))
 _POINT = any_of(_BY_4_AND_2, not_(FILTER_1X1), not_(NO_PADDING), not_(UNIT_STRIDE))
 _CHANNELS = unequal(IN_C, OUT_C)
 
-_REFUSALS: tuple[tuple[str, Condition, Condition, int, int], ...] = (
-    ("convolve_HWC_q7_fast", _BY_4_AND_2, _BY_4_AND_2, 121, 337),
-    ("convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, _BY_4_AND_2, 109, 334),
-    ("convolve_HWC_q7_RGB", unequal(IN_C, 3), unequal(IN_C, 3), 109, 238),
-    ("convolve_1x1_HWC_q7_fast_nonsquare", _POINT, _POINT, 117, 190),
-    ("convolve_HWC_q15_fast", any_of(_BY_2, unequal(OUT_W % 2, 0)), _BY_2, 105, 217),
-    ("convolve_HWC_q15_fast_nonsquare", _BY_2, _BY_2, 113, 227),
-    ("depthwise_separable_conv_HWC_q7", _CHANNELS, _CHANNELS, 112, 382),
-    ("depthwise_separable_conv_HWC_q7_nonsquare", _CHANNELS, _CHANNELS, 120, 387),
+
+class _Check(NamedTuple):
+    """The check of a function."""
+
+    name: str
+    """Function without `arm_`, which is an entry point too."""
+    refused: Condition
+    """What it refuses."""
+    dsp: Lines
+    """Its lines in the code for DSP."""
+    plain: Lines
+    """Its lines in the plain code."""
+    newest_dsp: Condition | None = None
+    """What the code for DSP of 5.9.0 refuses, where that is more."""
+    choice: str = ""
+    """Entry point of the choice that calls the function without knowing of the check."""
+
+
+_CHECKS = (
+    _Check("convolve_HWC_q7_fast", _BY_4_AND_2, (122, 122, 121, 121), (363, 363, 337, 337)),
+    _Check("convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, (109, 109, 109, 109), (335, 335, 334, 334)),
+    _Check("convolve_HWC_q7_RGB", unequal(IN_C, 3), (106, 106, 109, 109), (235, 235, 237, 238)),
+    _Check("convolve_1x1_HWC_q7_fast_nonsquare", _POINT, (117, 117, 117, 117), (191, 192, 190, 190)),
+    _Check(
+        "convolve_HWC_q15_fast",
+        _BY_2,
+        (104, 104, 103, 105),
+        (211, 211, 215, 217),
+        any_of(_BY_2, unequal(OUT_W % 2, 0)),
+    ),
+    _Check("convolve_HWC_q15_fast_nonsquare", _BY_2, (114, 114, 113, 113), (221, 221, 227, 227)),
+    _Check(
+        "depthwise_separable_conv_HWC_q7",
+        _CHANNELS,
+        (112, 112, 112, 112),
+        (373, 373, 382, 382),
+        choice="depthwise_q7",
+    ),
+    _Check(
+        "depthwise_separable_conv_HWC_q7_nonsquare",
+        _CHANNELS,
+        (118, 120, 120, 120),
+        (369, 371, 387, 387),
+        choice="depthwise_q7",
+    ),
 )
-"""Entry point, what its dsp code refuses, what its plain C code refuses, and the lines of both in 5.9.0."""
 
 
-def _refusal(entry: str, when: Condition, line: int, isas: tuple[Isa, ...]) -> Hazard:
-    function = f"arm_{entry}"
-    name = entry.lower().replace("_", "-")
+def _refusal(check: _Check, build: LegacyBuild) -> Hazard:
+    newest = check.newest_dsp is not None and build.name == "dsp"
     return Hazard(
-        id=f"{name}-sizes-{'dsp' if isas == (Isa.DSP,) else 'plain'}",
+        id=f"{check.name.lower().replace('_', '-')}-sizes-{build.name}",
         kind="returns-error",
-        entries=(entry,),
-        kernels=(function,),
-        origin=Origin(f"{CONVOLUTION}{function}.c", function, {V5_9: line}, isas, until="4.0.0"),
-        when=when,
+        entries=(check.name, *([check.choice] if check.choice else [])),
+        kernels=(build.origin.function,),
+        origin=build.origin,
+        when=check.newest_dsp if newest and check.newest_dsp else check.refused,
         evidence="read in the source",
         brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",
         what="The function takes only some sizes and returns ARM_MATH_SIZE_MISMATCH for these.",
@@ -44,12 +78,10 @@ def _refusal(entry: str, when: Condition, line: int, isas: tuple[Isa, ...]) -> H
     )
 
 
-# "DSP and not MVEI" guards the dsp code of 5.9.0, so that MVE runs the plain C code.
-HAZARDS = tuple(
-    hazard
-    for entry, dsp, plain, dsp_line, plain_line in _REFUSALS
-    for hazard in (
-        _refusal(entry, dsp, dsp_line, (Isa.DSP,)),
-        _refusal(entry, plain, plain_line, (Isa.SCALAR, Isa.MVE)),
-    )
-)
+def _rows(check: _Check) -> tuple[Hazard, ...]:
+    function = f"arm_{check.name}"
+    builds = legacy_builds(f"ConvolutionFunctions/{function}.c", function, check.dsp, check.plain)
+    return tuple(_refusal(check, build) for build in builds)
+
+
+HAZARDS = tuple(row for check in _CHECKS for row in _rows(check))

@@ -26,6 +26,10 @@ _GEOMETRY = (
     "On MVE the kernel returns ARM_CMSIS_NN_FAILURE unless padding.w is half of all the padding along the width "
     "(total_pad, what the output's width implies, before and after), rounded towards zero."
 )
+_IN_ASSEMBLY = (
+    "the kernel works out a negative length for it, and its inline assembly reads outside the input. The C code that "
+    "ARM_MATH_AUTOVECTORIZE takes is right."
+)
 _NARROW = (
     "On MVE the kernel returns ARM_CMSIS_NN_FAILURE where the output is narrower than the columns that padding touches."
 )
@@ -105,8 +109,8 @@ HAZARDS = (
         when=any_of(greater(PAD_W, FILTER_W), greater(_LAST_WINDOW, IN_W)),
         evidence="read in the source",
         brief="reads outside the input",
-        what="A window lies wholly in the padding on the left or on the right; the kernel works out a negative length "
-        "for it and reads outside the input.",
+        what=f"A window lies wholly in the padding on the left or on the right; {_IN_ASSEMBLY}",
+        assembly=True,
         way_round="Choose less padding, or let the runtime pad in a separate layer.",
     ),
     Hazard(
@@ -118,8 +122,8 @@ HAZARDS = (
         when=greater(_LAST_WINDOW, IN_W),
         evidence="read in the source",
         brief="reads outside the input",
-        what="The last window lies wholly in the padding on the right; the kernel works out a negative length for it "
-        "and reads outside the input.",
+        what=f"The last window lies wholly in the padding on the right; {_IN_ASSEMBLY}",
+        assembly=True,
     ),
     Hazard(
         id="conv-1xn-wrong-values",

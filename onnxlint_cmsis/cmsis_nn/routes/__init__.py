@@ -20,10 +20,24 @@ ENTRIES = (
 )
 """Entry points that choose between kernels."""
 
+LEGACY_ENTRIES = (
+    "convolve_q7",
+    "convolve_q15",
+    "depthwise_q7",
+    "fully_connected_q7",
+    "fully_connected_q15",
+    "fully_connected_q7q15",
+    "max_pool_q7",
+    "avgpool_q7",
+)
+"""Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
+
 
 @cache
 def wrapper_for(entry: str) -> Wrapper | None:
-    """The wrapper of an entry point; None for an entry point without branches."""
+    """The wrapper of an entry point, or the choice in its place; None for an entry point without branches."""
+    if entry in LEGACY_ENTRIES:
+        return cast(Wrapper, import_module(f"{__name__}.legacy.{entry}").WRAPPER)
     if entry not in ENTRIES:
         return None
     return cast(Wrapper, import_module(f"{__name__}.{entry}").WRAPPER)

@@ -25,24 +25,32 @@ MENDED = 22
 
 
 def settle_ceil_pools(model: ModelProto, tables: list[Table]) -> bool:
-    """Give pools whose input has known sizes the padding that makes their output's, in place; True where any did."""
+    """Give pools whose input has known sizes the padding that makes their output's, in place; True where any did.
+
+    One behind another waits for the next call, whose tables have the right size of what it reads.
+    """
     versions = {domain_of(each.domain): each.version for each in model.opset_import}
     if versions.get("", MENDED) >= MENDED:
         return False
     graphs = [model.graph] if len(tables) == 1 else list(all_graphs(model.graph))
-    return sum(_settle(graph, table) for graph, table in zip(graphs, tables, strict=True)) > 0
+    settled: set[str] = set()
+    for graph, table in zip(graphs, tables, strict=True):
+        _settle(graph, table, settled)
+    return bool(settled)
 
 
-def _settle(graph: GraphProto, table: Table) -> bool:
-    changed = False
+def _settle(graph: GraphProto, table: Table, changed: set[str]) -> None:
+    """Settle the pools of a graph; `changed` gets what they make, and what is made of that."""
     for node in graph.node:
-        if operator_of_proto(node) in POOLS and _number(node, "ceil_mode"):
+        behind = not changed.isdisjoint(node.input)
+        if not behind and operator_of_proto(node) in POOLS and _number(node, "ceil_mode"):
             shape = table[node.input[0]][1] if node.input and node.input[0] in table else None
             after = _padding_after(node, shape[2:]) if shape else None
             if after is not None:
                 _pad(node, after)
-                changed = True
-    return changed
+                behind = True
+        if behind:
+            changed.update(name for name in node.output if name)
 
 
 def _padding_after(node: NodeProto, size: tuple[int | None, ...]) -> list[int] | None:

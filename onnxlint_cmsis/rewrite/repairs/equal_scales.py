@@ -32,6 +32,8 @@ def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     """Give all tensors that hang together with the node's one scale and zero-point. Raises NotAppliedError."""
     requantizing = Requantizing(edit)
     group = _group(edit, requantizing, record)
+    if not group:
+        raise NotAppliedError("no tensor of the graph holds its integers")
     wanted = _wanted(edit.graph, requantizing, group)
     requantizing.give(tuple(group), wanted)
     zero = (wanted.zero_points or (0,))[0]

@@ -47,6 +47,11 @@ def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
     for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.nodes):
         fitting = row.nodes(model.graph) if row.nodes else iter(())
         return row if any(fitting) else None
+    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.causes):
+        for record in model.lowered.beside:
+            cause = record.cause.value if record.cause else ""
+            if record.node.label == finding.location.node and cause in row.causes:
+                return None if row.refusal(model.graph, record) else row
     hazard = finding.properties.get("hazard")
     for row in repairs_for(model.path) if hazard else ():
         if hazard in row.hazards:

@@ -1,39 +1,34 @@
-"""The scale and zero-point that CMSIS-NN gives Softmax's result, given to the model's: 1/256 and the lowest integer."""
+"""The scale and zero-point that CMSIS-NN gives Softmax's result, given to the model's."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
+from onnxlint_cmsis.lower.softmax import function_output
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 from onnxlint_cmsis.rewrite.repairs.requantize import Requantizing
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.rewrite.graph_edit import GraphEdit
-
-FIXED = {
-    "int8": (AffineQuantization("int8", (1 / 256,), (-128,)), "1/256"),
-    "uint8": (AffineQuantization("uint8", (1 / 256,), (0,)), "1/256"),
-    "int16": (AffineQuantization("int16", (1 / 32768,), (0,)), "1/32768"),
-}
-"""Quantization of the result for each type of integers, and its scale in words."""
 
 
 def refusal(_graph: Graph, record: LoweredLayer) -> str:
     """Why the result cannot get that scale."""
-    if record.output is None or record.output.elem_type not in FIXED:
+    if function_output(record) is None:
         return "its result is not quantized to int8, uint8 or int16"
     return ""
 
 
 def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     """Change the scale and zero-point of the result and of all that reads it. Raises NotAppliedError."""
-    if record.output is None or record.epilogue is None:
+    fixed = function_output(record)
+    if fixed is None or record.output is None or record.epilogue is None:
         return RepairMade("", ())
-    wanted, words = FIXED[record.output.elem_type]
+    wanted, words = fixed
     requantizing = Requantizing(edit)
     requantizing.give((record.epilogue.tensor,), wanted)
     zero = (wanted.zero_points or (0,))[0]
@@ -56,7 +51,8 @@ def _zero(numbers: AffineQuantization) -> int:
 
 SOFTMAX_OUTPUT = RepairRow(
     name="softmax-output",
-    what="gives the result of Softmax scale 1/256 and the lowest integer as zero-point, in int16 1/32768 and 0",
+    what="gives the result of Softmax scale 1/256 and the lowest integer as zero-point, in int16 1/32768 and 0, behind"
+    " int8 1/65536 and -32768",
     hazards=frozenset(),
     price="a change of the outputs, of at most one step",
     free=True,

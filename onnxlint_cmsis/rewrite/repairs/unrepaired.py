@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from onnxlint_cmsis.cmsis_nn.hazards.legacy_hazards import HAZARDS as CHECKED
+from onnxlint_cmsis.cmsis_nn.hazards.legacy_wrong_hazards import HAZARDS as UNCHECKED
+
 _CALLER = "whoever writes the call gives it a buffer; nothing about the model is wrong"
 _NEVER_CALLED = "the wrapper calls it with one output channel for each input channel alone, so that no model meets it"
 _INVALID = "ONNX does not allow such groups"
-_LEGACY = "no layer of a model is lowered to this function of CMSIS_5"
+_LEGACY = "the application can call another function of CMSIS 5, or the same one for parts; no node has to change"
 _COLUMNS = (
     "the sum of more than 65,535 columns would have to be made of partial sums, and a convolution rounds each to 8 bits"
 )
@@ -44,17 +47,6 @@ _MANY_CHANNELS = (
 )
 _NO_VALUES = "the average of a window without values is not defined"
 _STATE = "the function takes no initial state, and plain code would have to compute the layer"
-_LEGACY_SIZES = (
-    "convolve-hwc-q7-fast",
-    "convolve-hwc-q7-fast-nonsquare",
-    "convolve-hwc-q7-rgb",
-    "convolve-1x1-hwc-q7-fast-nonsquare",
-    "convolve-hwc-q15-fast",
-    "convolve-hwc-q15-fast-nonsquare",
-    "depthwise-separable-conv-hwc-q7",
-    "depthwise-separable-conv-hwc-q7-nonsquare",
-)
-
 UNREPAIRED: Mapping[str, str] = MappingProxyType(
     {
         "conv-groups-undefined": _INVALID,
@@ -89,7 +81,7 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "svdf-null-context": _CALLER,
         "batch-matmul-null-context": _CALLER,
         "avgpool-null-context": _CALLER,
-        **{f"{name}-sizes-{build}": _LEGACY for name in _LEGACY_SIZES for build in ("dsp", "plain")},
+        **{row.id: _LEGACY for row in (*CHECKED, *UNCHECKED)},
     }
 )
 """Names of hazards, each with the reason as a clause."""

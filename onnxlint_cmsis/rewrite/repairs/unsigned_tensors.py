@@ -37,7 +37,7 @@ def tied_tensors(node: Node) -> tuple[str, ...]:
     if quantizes(node) or dequantizes(node):
         return ()
     if hands_on(node):
-        return (*(name for name in _handed(node) if name), node.outputs[0])
+        return (*(name for name in _handed(node) if name), *node.outputs[:1])
     places = operator_of(node).roles.quantized_of(len(node.inputs))
     return tuple(
         node.inputs[each.value] if each.value >= 0 else node.outputs[0] for each in places if _has(node, each.value)
@@ -68,7 +68,7 @@ def _handed(node: Node) -> tuple[str, ...]:
 
 
 def _has(node: Node, value: int) -> bool:
-    return value < 0 or (value < len(node.inputs) and bool(node.inputs[value]))
+    return bool(node.outputs) if value < 0 else value < len(node.inputs) and bool(node.inputs[value])
 
 
 def _tensors(graph: Graph) -> Iterator[str]:

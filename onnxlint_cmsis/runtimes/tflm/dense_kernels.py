@@ -58,7 +58,8 @@ def fully_connected(p: Preparation) -> None:
     elif len(output.shape) > 2 and weights.shape[-1] % 4 == 0:
         _as_convolution(p, weights, output, file, per_channel)
     else:
-        _int8(p, _call("fully_connected_s8", weights, output)._replace(per_channel=per_channel))
+        call = _call("fully_connected_s8", weights, output)
+        _int8(p, call._replace(per_channel=per_channel, weight_offset=bool(zero_point(weights))))
 
 
 def is_per_channel(weights: TfliteTensor) -> bool:

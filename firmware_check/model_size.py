@@ -1,0 +1,106 @@
+"""Models that no board holds: said at once, from their sizes, before anything is quantized or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from firmware_check.build import STACK
+from firmware_check.errors import FirmwareError
+from firmware_check.opening import read_graph
+from firmware_check.quantize import is_float
+from firmware_check.reading.table import BUILDS
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.lower import Verdict, lower
+from onnxlint_cmsis.lower.epilogue import CLAMPS, WEIGHTED
+from onnxlint_cmsis.lower.plain_code import stem_of
+from onnxlint_cmsis.memory.activations import activations
+from onnxlint_cmsis.memory.peak import peak_of
+
+if TYPE_CHECKING:
+    from firmware_check.boards import Board
+    from firmware_check.opening import Options
+    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+
+_HALF = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
+"""Types of which two elements lie in a byte."""
+_SMALL = 4096
+"""Elements up to which a constant may be a bias, a scale or a shape, and is not counted."""
+
+
+def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> None:
+    """FirmwareError where weights or activations are more than any of the boards holds.
+
+    A file that is no model, or whose layers run apart anyway, is left to who opens it.
+    """
+    if is_tflite_path(path):
+        return
+    try:
+        graph = read_graph(path, options)
+        model = onnx.load(path, load_external_data=False)
+    except (FirmwareError, OSError, DecodeError):
+        return
+    lowered = lower(graph)
+    if all(map(_runs, lowered.records)):
+        _refuse_weights(path, boards, sum(_weights(model)))
+        _refuse_activations(path, boards, _activations(graph, lowered, is_float(model)))
+
+
+def _refuse_weights(path: str, boards: Sequence[Board], needed: int) -> None:
+    largest = max(boards, key=lambda board: board.flash.size)
+    if needed > largest.flash.size:
+        raise FirmwareError(
+            f"{path}: the model does not fit the board: its weights take {needed:,} bytes; {largest.cpu}'s board has"
+            f" {largest.flash.size:,} of flash; --per-layer needs less"
+        )
+
+
+def _refuse_activations(path: str, boards: Sequence[Board], needed: int) -> None:
+    largest = max(boards, key=lambda board: board.ram.size)
+    if needed + STACK > largest.ram.size:
+        raise FirmwareError(
+            f"{path}: the model does not fit the board: at least {needed:,} bytes of activations at a time and"
+            f" {STACK:,} of stack; {largest.cpu}'s board has {largest.ram.size:,} of RAM; --per-layer needs less"
+        )
+
+
+def _weights(model: onnx.ModelProto) -> list[int]:
+    """Bytes of each large constant, as int8, or less where the file has less."""
+    found = []
+    for tensor in model.graph.initializer:
+        elements = prod(tensor.dims)
+        if elements > _SMALL:
+            found.append(-(-elements // 2) if tensor.data_type in _HALF else elements)
+    return found
+
+
+def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
+    """Bytes alive at a time, or fewer: of a float model, whose layers are not final, what one with weights needs."""
+    uses = activations(graph, lowered)
+    if uses is None:
+        return 0
+    if not real:
+        return peak_of(uses).bytes
+    weighted = {
+        record.node.index for record in lowered.records if record.call and record.call.entry.startswith(WEIGHTED)
+    }
+    steps = [set(step.inputs) | set(step.outputs) for step in uses.steps if step.node in weighted]
+    return max((sum(uses.sizes[buffer] for buffer in step) for step in steps), default=0)
+
+
+def _runs(record: LoweredLayer) -> bool:
+    """Whether firmware has a form for a layer, so that the model may run as a whole.
+
+    ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
+    """
+    if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
+        return False
+    stem = stem_of(record.call.entry) if record.call else ""
+    fused = record.epilogue.fused if record.epilogue else ()
+    left = stem == "transpose_conv" and not all(node.is_op(*CLAMPS) for node in fused)
+    return not left and (not stem or stem in BUILDS)

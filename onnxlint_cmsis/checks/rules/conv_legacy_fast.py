@@ -1,0 +1,71 @@
+"""A q7 or q15 convolution misses the fast function of the legacy API.
+
+With `--api legacy` the application chooses between the functions of CMSIS 5 (cmsis5-5.6.0 to cmsis5-5.9.0), and each
+checks what it takes: `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 == 0` and `output_dims.c % 2 == 0`,
+`arm_convolve_HWC_q15_fast` even channels on both sides (in 5.9.0 with DSP an even output side too), and
+`arm_convolve_1x1_HWC_q7_fast_nonsquare` besides a 1x1 filter, stride 1 and no padding. They return
+ARM_MATH_SIZE_MISMATCH otherwise, so that the application has to take the basic function. Here more channels do reach
+the fast one. Three input channels have a function as well, `arm_convolve_HWC_q7_RGB`, for square layers.
+
+**What to do.** Give the layer the channel count in the message, in training or with `--fix --fix-policy route`.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.types import Level
+
+RULE = Rule(
+    code="CNN106",
+    name="conv-legacy-fast",
+    level=Level.WARNING,
+    scope=RuleScope.LAYER,
+    summary="A q7 or q15 convolution misses the fast function of the legacy API.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[6, 4, 3, 3] u = {1}, float[8, 6, 3, 3] v = {1}> {
+    a = Conv<pads = [1, 1, 1, 1]>(x, u)
+    y = Conv<pads = [1, 1, 1, 1]>(a, v)
+}
+""",
+        options="--api legacy --target cortex-m4",
+    ),
+    good=Example(
+        """
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[8, 4, 3, 3] u = {1}, float[8, 8, 3, 3] v = {1}> {
+    a = Conv<pads = [1, 1, 1, 1]>(x, u)
+    y = Conv<pads = [1, 1, 1, 1]>(a, v)
+}
+""",
+        options="--api legacy --target cortex-m4",
+    ),
+    action=ROUTE,
+)
+
+run = RoutingCheck(
+    entries=frozenset({"convolve_q7", "convolve_q15"}),
+    kernels=frozenset(
+        {
+            "arm_convolve_1x1_HWC_q7_fast_nonsquare",
+            "arm_convolve_HWC_q7_RGB",
+            "arm_convolve_HWC_q7_fast",
+            "arm_convolve_HWC_q7_fast_nonsquare",
+            "arm_convolve_HWC_q15_fast",
+            "arm_convolve_HWC_q15_fast_nonsquare",
+        }
+    ),
+    scope=TRUE,
+    variables=("input_dims.c", "output_dims.c"),
+    told=frozenset(
+        {
+            "arm_convolve_HWC_q7_fast",
+            "arm_convolve_HWC_q7_fast_nonsquare",
+            "arm_convolve_HWC_q15_fast",
+            "arm_convolve_HWC_q15_fast_nonsquare",
+        }
+    ),
+)

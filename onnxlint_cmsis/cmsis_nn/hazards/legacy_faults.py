@@ -1,0 +1,86 @@
+"""How the rows of what functions for q7 and q15 do not check are made: one fault, a row for each body that has it."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import Condition
+from onnxlint_cmsis.cmsis_nn.legacy_builds import LegacyBuild, Lines, definition, legacy_builds
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8
+from onnxlint_cmsis.cmsis_nn.rows import Hazard, Origin
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import Isa
+
+READ = "read in the source"
+_NONE: Lines = (0, 0, 0, 0)
+
+
+class FaultyFunction(NamedTuple):
+    """A function that has a fault."""
+
+    entry: str
+    """Entry point of the choice that calls it."""
+    function: str
+    """C function; without `arm_` it is an entry point too."""
+    path: str
+    """Its file under Source/."""
+    lines: Lines
+    """Where it goes wrong in the code for DSP."""
+
+    @property
+    def name(self) -> str:
+        """The function in kebab case."""
+        return self.function.removeprefix("arm_").lower().replace("_", "-")
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Entry points that reach it."""
+        return tuple(dict.fromkeys((self.entry, self.function.removeprefix("arm_"))))
+
+
+class UncheckedFault(NamedTuple):
+    """What goes wrong."""
+
+    name: str
+    """End of the rows' names, in front of the build."""
+    kind: str
+    """Kind of the hazard."""
+    when: Condition
+    """Shapes that meet it."""
+    brief: str
+    """Predicate of a sentence about the function."""
+    what: str
+    """What happens and why."""
+    way_round: str
+    """What helps."""
+
+
+def in_dsp(fault: UncheckedFault, place: FaultyFunction) -> tuple[Hazard, ...]:
+    """The fault in the code for DSP, in every release."""
+    builds = legacy_builds(place.path, place.function, place.lines, _NONE)
+    return tuple(_row(fault, place, each) for each in builds if each.dsp)
+
+
+def in_old_plain(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in the plain code of 5.6.0 and 5.7.0."""
+    lines = {V5_6: place.lines[0], V5_7: place.lines[1]}
+    origin = Origin(f"Source/{place.path}", place.function, lines, (Isa.SCALAR,), until=V5_8)
+    return _row(fault, place, LegacyBuild("plain-5-7", origin))
+
+
+def everywhere(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in every build, cited by the definition of the function."""
+    return _row(fault, place, LegacyBuild("", definition(place.path, place.function, place.lines)))
+
+
+def _row(fault: UncheckedFault, place: FaultyFunction, build: LegacyBuild) -> Hazard:
+    return Hazard(
+        id="-".join(filter(None, (place.name, fault.name, build.name))),
+        kind=fault.kind,
+        entries=place.entries,
+        kernels=(place.function,),
+        origin=build.origin,
+        when=fault.when,
+        evidence=READ,
+        brief=fault.brief,
+        what=fault.what,
+        way_round=fault.way_round,
+    )

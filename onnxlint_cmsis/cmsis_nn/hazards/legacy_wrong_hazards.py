@@ -1,0 +1,186 @@
+"""What the functions for q7 and q15 of CMSIS 5 do not check: paddings, odd outputs, short loops, large planes."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, at_least, equal, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.expressions import Term
+from onnxlint_cmsis.cmsis_nn.hazards.legacy_faults import (
+    FaultyFunction,
+    UncheckedFault,
+    everywhere,
+    in_dsp,
+    in_old_plain,
+)
+from onnxlint_cmsis.cmsis_nn.legacy_builds import Lines
+from onnxlint_cmsis.cmsis_nn.names import (
+    FILTER_H,
+    FILTER_N,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_N,
+    IN_W,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PAD_AFTER_H,
+    PAD_AFTER_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    TAPS,
+)
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
+
+LARGEST_U16 = 0xFFFF
+_INDEX = 128
+"""First index that a signed char does not hold."""
+_BASIC = "The basic function looks at each element of the input."
+
+_MIDDLE_H, _MIDDLE_W = greater(OUT_H, 2 * PAD_H), greater(OUT_W, 2 * PAD_W)
+_PADDING_AFTER = UncheckedFault(
+    "padding-after",
+    "wrong-result",
+    any_of(
+        all_of(_MIDDLE_H, greater(PAD_AFTER_H, STRIDE_H * PAD_H)),
+        all_of(_MIDDLE_H, _MIDDLE_W, greater(PAD_AFTER_W, STRIDE_W * PAD_W)),
+    ),
+    "reads past its input where there is more padding behind than in front",
+    "The function has one padding for both sides of an axis, and its code for DSP looks for padding behind only in the "
+    "last `padding` rows and columns; windows in front of these that leave the input read what lies behind it.",
+    _BASIC,
+)
+_PADDING_BEYOND_OUTPUT = UncheckedFault(
+    "padding-beyond-output",
+    "overrun",
+    any_of(greater(PAD_H, OUT_H), all_of(_MIDDLE_H, greater(PAD_W, OUT_W))),
+    "writes more rows or columns than the output has",
+    "Its code for DSP writes `padding` rows at the top and `padding` columns on the left, however few the output has.",
+    _BASIC,
+)
+_ANY_PADDING_AFTER = _PADDING_AFTER._replace(
+    when=any_of(greater(PAD_AFTER_H, 0), greater(PAD_AFTER_W, 0)),
+    brief="reads past its input where there is padding behind",
+    what="Its code for DSP never compares a place with the size of the input.",
+)
+_ODD_OUTPUT = UncheckedFault(
+    "odd-output",
+    "overrun",
+    unequal(OUT_W % 2, 0),
+    "leaves out the last column of an odd output and runs past its buffer",
+    "Its code for DSP computes two columns at a time and leaves the last one of a row in the buffer, which grows with "
+    "every row.",
+    "The basic function takes any square output; or crop or pad the input so that the output is even.",
+)
+
+
+def _overtaken(pad: Term, stride: Term, size: Term) -> Condition:
+    """Whether a pool in place reads columns that it has overwritten, behind its first window inside the input."""
+    first = pad // stride + 1
+    return all_of(less(first * (stride - 1), pad), less(first, size))
+
+
+_IN_PLACE = UncheckedFault(
+    "in-place",
+    "wrong-result",
+    _overtaken(PAD_W, STRIDE_W, OUT_W),
+    "pools columns that it has overwritten with results",
+    "Its code for DSP pools along the width in place; with padding a result lands on a column that the next window "
+    "still reads.",
+    "Use a larger stride, or put a Pad in front.",
+)
+_SHORT_VECTOR = UncheckedFault(
+    "short-loop",
+    "overrun",
+    all_of(less(FILTER_N, 4), at_least(OUT_C, 4)),
+    "runs a loop of no turns 2^32 times",
+    "The loop over the vector is assembly that tests its counter behind the first turn, and this vector makes no turn.",
+    "The function without `_opt` takes any vector.",
+)
+_SHORTEST_VECTOR = _SHORT_VECTOR._replace(when=all_of(less(FILTER_N, 2), at_least(OUT_C, 4)))
+_ONE_TAP = _SHORT_VECTOR._replace(
+    when=all_of(equal(TAPS, 1), equal(IN_C, OUT_C), at_least(OUT_C, 4)),
+    what="The loop over pairs of taps is assembly that tests its counter behind the first turn; one tap makes no pair.",
+    way_round="Compute a filter of one tap in a plain loop, or put its numbers into the layer in front.",
+)
+
+
+def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condition:
+    """Whether a window reads input whose index a signed char does not hold."""
+    return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
+
+
+_LARGE_PLANE = UncheckedFault(
+    "8-bit-index",
+    "wrong-result",
+    any_of(_beyond(IN_H, OUT_H, FILTER_H, STRIDE_H, PAD_H), _beyond(IN_W, OUT_W, FILTER_W, STRIDE_W, PAD_W)),
+    "takes rows and columns from the 129th on for padding",
+    "Its plain code keeps the row and the column of the input in a signed char.",
+    "CMSIS 5 5.8.0 keeps them in an int.",
+)
+_MANY_ELEMENTS = UncheckedFault(
+    "16-bit-size",
+    "too-large",
+    greater(IN_N * IN_H * IN_W * IN_C, LARGEST_U16),
+    "takes the number of elements as 16 bits",
+    "The argument `size` is a uint16_t: of more than 65,535 elements the rest stays as it is.",
+    "Call it for parts of at most 65,535 elements.",
+)
+
+
+def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
+    four: Lines = (lines[0], lines[1], lines[2], lines[3])
+    return FaultyFunction(entry, function, f"ConvolutionFunctions/{function}.c", four)
+
+
+def _dense(entry: str, function: str, lines: Lines) -> FaultyFunction:
+    return FaultyFunction(entry, function, f"FullyConnectedFunctions/{function}.c", lines)
+
+
+def _pool(entry: str, function: str, lines: Lines) -> FaultyFunction:
+    return FaultyFunction(entry, function, "PoolingFunctions/arm_pool_q7_HWC.c", lines)
+
+
+def _relu(kind: str) -> FaultyFunction:
+    function = f"arm_relu_{kind}"
+    return FaultyFunction(f"relu_{kind}", function, f"ActivationFunctions/{function}.c", (55, 54, 54, 54))
+
+
+_FAST, _FAST_NONSQUARE = "arm_convolve_HWC_q7_fast", "arm_convolve_HWC_q7_fast_nonsquare"
+_POINT = "arm_convolve_1x1_HWC_q7_fast_nonsquare"
+_FAST_Q15, _FAST_Q15_NONSQUARE = "arm_convolve_HWC_q15_fast", "arm_convolve_HWC_q15_fast_nonsquare"
+_DEPTHWISE = "arm_depthwise_separable_conv_HWC_q7"
+_INDEXED = (
+    ("convolve_q7", "arm_convolve_HWC_q7_basic", 189, 190),
+    ("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 187, 188),
+    ("convolve_q7", _FAST, 361, 361),
+    ("convolve_q7", "arm_convolve_HWC_q7_RGB", 232, 232),
+    ("convolve_q15", "arm_convolve_HWC_q15_basic", 167, 167),
+    ("convolve_q15", _FAST_Q15, 209, 209),
+    ("convolve_q15", _FAST_Q15_NONSQUARE, 219, 219),
+)
+
+HAZARDS: tuple[Hazard, ...] = (
+    *in_dsp(_PADDING_AFTER, _conv("convolve_q7", _FAST, 174, 174, 169, 169)),
+    *in_dsp(_PADDING_AFTER, _conv("convolve_q7", _FAST_NONSQUARE, 159, 159, 159, 159)),
+    *in_dsp(_PADDING_BEYOND_OUTPUT, _conv("convolve_q7", _FAST, 136, 136, 135, 135)),
+    *in_dsp(_PADDING_BEYOND_OUTPUT, _conv("convolve_q7", _FAST_NONSQUARE, 123, 123, 123, 123)),
+    *in_dsp(_ANY_PADDING_AFTER, _conv("convolve_q7", _POINT, 129, 129, 130, 130)),
+    *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15, 134, 134, 137, 139))[:1],  # 5.9.0 checks for it
+    *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15_NONSQUARE, 144, 144, 149, 149)),
+    *in_dsp(_IN_PLACE, _pool("max_pool_q7", "arm_maxpool_q7_HWC", (217, 212, 216, 216))),
+    *in_dsp(_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
+    *in_dsp(_ONE_TAP, _conv("depthwise_q7", _DEPTHWISE, 233, 233, 235, 235)),
+    *in_dsp(_ONE_TAP, _conv("depthwise_q7", f"{_DEPTHWISE}_nonsquare", 238, 240, 242, 242)),
+    *in_dsp(_SHORT_VECTOR, _dense("fully_connected_q7", "arm_fully_connected_q7_opt", (241, 241, 240, 240))),
+    *in_dsp(_SHORTEST_VECTOR, _dense("fully_connected_q15", "arm_fully_connected_q15_opt", (159, 159, 158, 158))),
+    *in_dsp(
+        _SHORTEST_VECTOR,
+        _dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15_opt", (204, 205, 207, 207)),
+    ),
+    *(in_old_plain(_LARGE_PLANE, _conv(*row, 0, 0)) for row in _INDEXED),
+    everywhere(_MANY_ELEMENTS, _relu("q7")),
+    everywhere(_MANY_ELEMENTS, _relu("q15")),
+)
+"""In the order of the functions; those that write past a buffer may damage what lies behind it."""

@@ -1,0 +1,13 @@
+"""What is said of the functions for q7 and q15 of CMSIS 5 where they are not looked at: data types, and their end."""
+
+from __future__ import annotations
+
+KINDS = ("q7", "q15", "q7q15")
+"""Suffixes of entry points: 8 bits, 16 bits, and 8-bit weights with 16-bit activations."""
+LEFT = "4.0.0"
+"""First release without these functions."""
+
+
+def is_legacy(entry: str) -> bool:
+    """Whether an entry point is one for q7 or q15."""
+    return "_q7" in entry or "_q15" in entry

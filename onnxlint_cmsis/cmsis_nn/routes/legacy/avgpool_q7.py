@@ -1,0 +1,18 @@
+"""Average pooling of 8 bits: square planes, windows, strides and paddings alone."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE
+from onnxlint_cmsis.cmsis_nn.routes.legacy.legacy_branches import unchecked
+from onnxlint_cmsis.cmsis_nn.routes.legacy.max_pool_q7 import FILE
+from onnxlint_cmsis.cmsis_nn.routes.legacy.max_pool_q7 import WRAPPER as MAX_POOL
+from onnxlint_cmsis.cmsis_nn.rows import Wrapper
+from onnxlint_cmsis.cmsis_nn.scratch.legacy_scratch import AVGPOOL_Q7
+
+WRAPPER = Wrapper(
+    entry="avgpool_q7",
+    function="arm_avepool_q7_HWC",
+    branches=unchecked("arm_avepool_q7_HWC", SQUARE, (329, 322, 326, 326), FILE),
+    sizes=AVGPOOL_Q7,
+    absent=MAX_POOL.absent,
+)

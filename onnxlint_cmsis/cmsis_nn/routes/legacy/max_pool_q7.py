@@ -1,0 +1,18 @@
+"""Max pooling of 8 bits: square planes, windows, strides and paddings alone."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE
+from onnxlint_cmsis.cmsis_nn.routes.legacy.legacy_branches import ABSENT, unchecked
+from onnxlint_cmsis.cmsis_nn.rows import Wrapper
+from onnxlint_cmsis.cmsis_nn.scratch.legacy_scratch import MAX_POOL_Q7
+
+FILE = "PoolingFunctions/arm_pool_q7_HWC.c"
+
+WRAPPER = Wrapper(
+    entry="max_pool_q7",
+    function="arm_maxpool_q7_HWC",
+    branches=unchecked("arm_maxpool_q7_HWC", SQUARE, (176, 171, 170, 170), FILE),
+    sizes=MAX_POOL_Q7,
+    absent=f"{ABSENT}; their pools take one size, one window, one stride and one padding for both axes",
+)

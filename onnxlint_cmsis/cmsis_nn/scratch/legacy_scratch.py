@@ -1,0 +1,39 @@
+"""Bytes of `bufferA` or `vec_buffer` of the functions for q7 and q15, as their code uses them.
+
+CMSIS 5 has no size functions for these. The plain code uses no buffer.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, equal
+from onnxlint_cmsis.cmsis_nn.expressions import Term, term
+from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE, legacy_builds
+from onnxlint_cmsis.cmsis_nn.names import COLS, FILTER_N, IN_C, OUT_C, OUT_W, TAPS
+from onnxlint_cmsis.cmsis_nn.rows import ScratchSize
+
+_CONV, _DENSE, _POOL = "ConvolutionFunctions", "FullyConnectedFunctions", "PoolingFunctions"
+_NO_LINE = (0, 0, 0, 0)
+
+
+def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
+    """So many bytes in code for DSP, none in plain code; `path` is a folder, or the file under Source/."""
+    file = path if path.endswith(".c") else f"{path}/{function}.c"
+    rows = legacy_builds(file, function, _NO_LINE, _NO_LINE)
+    return tuple(ScratchSize(number if each.dsp else term(0), each.origin, when) for each in rows)
+
+
+_EVEN = all_of(SQUARE, equal(IN_C % 2, 0), equal(OUT_C % 2, 0), equal(OUT_W % 2, 0))
+
+CONVOLVE_Q7 = _sizes(_CONV, "arm_convolve_HWC_q7_basic", 4 * COLS)
+"""Two columns of 16 bits, whichever function runs."""
+CONVOLVE_Q15 = (
+    *_sizes(_CONV, "arm_convolve_HWC_q15_fast", 4 * COLS, _EVEN),
+    *_sizes(_CONV, "arm_convolve_HWC_q15_basic", 2 * COLS, SQUARE),
+    *_sizes(_CONV, "arm_convolve_HWC_q15_fast_nonsquare", 4 * COLS),
+)
+DEPTHWISE_Q7 = _sizes(_CONV, "arm_depthwise_separable_conv_HWC_q7", IN_C * TAPS)
+DENSE_Q7 = _sizes(_DENSE, "arm_fully_connected_q7", 2 * FILTER_N)
+DENSE_Q15 = _sizes(_DENSE, "arm_fully_connected_q15", term(0))
+DENSE_Q7Q15 = _sizes(_DENSE, "arm_fully_connected_mat_q7_vec_q15", term(0))
+MAX_POOL_Q7 = _sizes(f"{_POOL}/arm_pool_q7_HWC.c", "arm_maxpool_q7_HWC", term(0))
+AVGPOOL_Q7 = _sizes(f"{_POOL}/arm_pool_q7_HWC.c", "arm_avepool_q7_HWC", 2 * OUT_W * IN_C)

@@ -1,0 +1,33 @@
+"""How long a model is predicted to take, as it is and at other widths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.coverage.summarize import summarize, time_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
+
+
+class WidthTimes:
+    """Times of a model on each of its targets; None for a target without a clock."""
+
+    def __init__(self, model: ModelAnalysis) -> None:
+        self._model = model
+        self._targets = summarize(model).targets
+
+    @property
+    def today(self) -> tuple[PredictedTime | None, ...]:
+        """Of the model as it is."""
+        return tuple(target.time for target in self._targets)
+
+    def ranges(self, instructions: Sequence[int]) -> list[dict[str, float] | None]:
+        """Milliseconds of predicted instructions on each target; None where nothing is predicted."""
+        targets = zip(self._model.settings.targets, instructions, self._targets, strict=True)
+        times = (time_of(self._model, target, number, here.unknown_cost) for target, number, here in targets)
+        bounds = (time.milliseconds if time else None for time in times)
+        return [each and {"low": each[0], "high": each[1]} for each in bounds]

@@ -1,0 +1,42 @@
+"""Which findings on layers a fix would answer: by rewriting, or with a Pad behind an input. Nothing is tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.checks.fix_actions import RESCALE, REWRITE
+from onnxlint_cmsis.checks.rule_registry import rule
+from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.findings import UNSAFELY
+from onnxlint_cmsis.rewrite.repairs.needed import repair_for
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.findings import Finding
+
+
+def mark_fixable(model: ModelAnalysis, settings: Settings, finding: Finding) -> Finding:
+    """The finding, marked as fixable where a repair by rewriting fits it and the settings let a fix act on it."""
+    properties = finding.properties
+    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
+        return finding
+    if finding.code not in codes.fixable(settings, model.path):
+        return finding
+    safely = _repaired(model, settings, finding)
+    if safely is None:
+        return finding
+    return replace(finding, properties={**properties, "fixable" if safely else UNSAFELY: True})
+
+
+def _repaired(model: ModelAnalysis, settings: Settings, finding: Finding) -> bool | None:
+    """Whether a fix would repair it with the present settings; None where it would not with --unsafe-fixes either."""
+    repair = repair_for(model, finding)
+    if repair is not None:
+        return repair.exact or settings.unsafe_fixes
+    if finding.resize is None or "hazard" not in finding.properties:
+        return None
+    from onnxlint_cmsis.fixers.pad_inputs import pad_would_do
+
+    return settings.unsafe_fixes if pad_would_do(model, finding.resize) else None

@@ -1,0 +1,116 @@
+"""Softmax: rows of int8 or int16, and the one scale and zero-point that each function gives its output.
+
+arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s8_s16, of
+int8 input and int16 output, 1/65536 and -32768 (the same file), arm_softmax_s16 1/32768 and 0 (arm_softmax_s16.c).
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.activation_checks import Numbers
+from onnxlint_cmsis.lower.affine_quantization import TOLERANCE, UNSIGNED_OFFSET, AffineQuantization
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.layout import Shape, is_image
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.other import unweighted_layer
+from onnxlint_cmsis.lower.plain_code import in_plain_code
+from onnxlint_cmsis.lower.stored_types import activation_type
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import entry_parts
+
+
+class SoftmaxOutput(NamedTuple):
+    """What a function gives its output."""
+
+    scale: float
+    """Scale."""
+    zero_point: int
+    """Zero-point."""
+    words: str
+    """The scale as a fraction."""
+    tolerance: float
+    """Relative difference of scales that changes nothing.
+
+    For int16 it is less than two units of the largest output, as with the 1/32767 of ONNX Runtime's quantizer;
+    TensorFlow Lite Micro takes 0.1 % (softmax_common.cc:93, :99).
+    """
+
+
+SOFTMAX_OUTPUT = {
+    "s8": SoftmaxOutput(1 / 256, -128, "1/256", TOLERANCE),
+    "s8_s16": SoftmaxOutput(1 / 65536, -32768, "1/65536", 2.0**-15),
+    "s16": SoftmaxOutput(1 / 32768, 0, "1/32768", 2.0**-14),
+}
+"""Types of input and output to the scale and zero-point of the output."""
+SMALLEST_SOFTMAX_INPUT = 2.0**-26
+"""Input scale up to which the multiplier of arm_softmax_s8, the scale times 2^26, does not exceed 1.
+
+Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
+"""
+FLATTENING_OPSET = 13
+"""Below it, Softmax runs over its axis and all that follow."""
+
+
+def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower Softmax: `arm_softmax_*` runs over rows, which lie one after the other in memory."""
+    shape = graph.shape(node.inputs[0])
+    if shape is None:
+        return UNDECIDED
+    axes = set(softmax_axes(node, len(shape)))
+    image = is_image(graph, node.inputs[0]) if len(shape) > 2 else False
+    orders = [(0, *range(2, len(shape)), 1)] if image is not False else []
+    orders += [tuple(range(len(shape)))] if not image else []
+    if not any(_rows(shape, axes, order) for order in orders):
+        stored = "as stored (NHWC)" if image else "in memory"
+        text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+        kind, _ = activation_type(graph, node.inputs[0], assume)
+        return in_plain_code(kind, "softmax", Cause.AXIS, text)
+    return unweighted_layer("softmax", graph, node, assume)
+
+
+def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
+    """Axes that a Softmax runs over: its axis, below opset 13 with all that follow."""
+    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
+    axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
+    return tuple(range(axis, rank)) if flattening else (axis,)
+
+
+def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
+    """Whether the axes can be last in memory; an axis of size 1 or unknown size can be anywhere."""
+    inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
+    return inside == sorted(inside)
+
+
+def widened(layer: Layer, numbers: Numbers, result: AffineQuantization | None) -> Layer:
+    """The layer as a call of arm_softmax_s8_s16 where int8 or uint8 goes in and int16 comes out."""
+    narrow = all(each is not None and each.bits == 8 for each in numbers)
+    if layer.call.entry != "softmax_s8" or not narrow or result is None or result.elem_type != "int16":
+        return layer
+    return layer._replace(call=layer.call._replace(entry="softmax_s8_s16"))
+
+
+def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQuantization) -> Decision | None:
+    """Why the output of a softmax differs from the model's integers; None where it does not."""
+    stem, kind = entry_parts(entry)
+    if kind != "s16" and source is not None and source.scale <= SMALLEST_SOFTMAX_INPUT:
+        return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
+    scale, zero_point, words, tolerance = SOFTMAX_OUTPUT[kind]
+    if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
+        return None
+    has = f"scale {result.scale:.6g} and zero-point {result.signed_zero_points[0]}"
+    return in_plain_code(kind, stem, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
+
+
+def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | None:
+    """What the function for a softmax gives its result, as the type of the file has it, and the scale in words.
+
+    None where the result is of another type than int8, uint8 and int16.
+    """
+    elem_type = record.output.elem_type if record.output else ""
+    if record.layer is None or elem_type not in ("int8", "uint8", "int16"):
+        return None
+    fixed = SOFTMAX_OUTPUT[entry_parts(record.layer.call.entry)[1]]
+    zero = fixed.zero_point + (UNSIGNED_OFFSET if elem_type == "uint8" else 0)
+    return AffineQuantization(elem_type, (fixed.scale,), (zero,)), fixed.words

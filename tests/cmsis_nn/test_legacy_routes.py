@@ -1,0 +1,161 @@
+"""The choices between functions for q7 and q15: each side of each condition, in every release and build."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint_cmsis.cmsis_nn.apis import refuse_without, releases_with
+from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.route_json import answer
+from onnxlint_cmsis.cmsis_nn.routes import LEGACY_ENTRIES, wrapper_for
+from onnxlint_cmsis.types import Dims, KernelCall, Pair
+
+LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")
+NEWEST = LEGACY[-1]
+
+
+def square(
+    kind: str, in_c: int, out_c: int, size: int = 8, k: int = 3, pad: int = 1, after: int | None = None
+) -> KernelCall:
+    after = pad if after is None else after
+    out = size + pad + after - k + 1
+    return KernelCall(
+        f"convolve_{kind}", Dims(1, size, size, in_c), Dims(out_c, k, k, in_c), Dims(1, out, out, out_c),
+        padding=Pair(pad, pad), pad_after=Pair(after, after),
+    )  # fmt: skip
+
+
+def wide(call: KernelCall) -> KernelCall:
+    """The call on a plane twice as wide."""
+    source, result = call.input_dims, call.output_dims
+    return call._replace(
+        input_dims=source._replace(w=2 * (source.w or 0)),
+        output_dims=result._replace(w=(result.w or 0) + (source.w or 0)),
+    )
+
+
+def taken(call: KernelCall, cpu: str, release: str = NEWEST) -> Route:
+    return route(call, parse_target(cpu, release))
+
+
+def ids(found: Route) -> list[str]:
+    return [hazard.id for hazard in found.hazards]
+
+
+@pytest.mark.parametrize("release", LEGACY)
+@pytest.mark.parametrize("cpu", ["m0", "m4", "m55"])
+@pytest.mark.parametrize(
+    ("call", "kernel"),
+    [
+        (square("q7", 3, 8), "arm_convolve_HWC_q7_RGB"),
+        (wide(square("q7", 3, 8)), "arm_convolve_HWC_q7_basic_nonsquare"),
+        (square("q7", 4, 8), "arm_convolve_HWC_q7_fast"),
+        (square("q7", 4, 7), "arm_convolve_HWC_q7_basic"),
+        (square("q7", 6, 8), "arm_convolve_HWC_q7_basic"),
+        (wide(square("q7", 4, 8)), "arm_convolve_HWC_q7_fast_nonsquare"),
+        (wide(square("q7", 4, 7)), "arm_convolve_HWC_q7_basic_nonsquare"),
+        (square("q7", 4, 8, k=1, pad=0), "arm_convolve_1x1_HWC_q7_fast_nonsquare"),
+        (square("q7", 4, 8, k=1, pad=1), "arm_convolve_HWC_q7_fast"),
+        (square("q7", 5, 8, k=1, pad=0), "arm_convolve_HWC_q7_basic"),
+        (square("q15", 2, 8), "arm_convolve_HWC_q15_fast"),
+        (square("q15", 3, 8), "arm_convolve_HWC_q15_basic"),
+        (square("q15", 2, 7), "arm_convolve_HWC_q15_basic"),
+        (wide(square("q15", 2, 8)), "arm_convolve_HWC_q15_fast_nonsquare"),
+        (wide(square("q15", 2, 7)), ""),
+    ],
+)
+def test_the_most_special_function_that_takes_a_layer_runs_it(
+    call: KernelCall, kernel: str, cpu: str, release: str
+) -> None:
+    found = taken(call, cpu, release)
+    assert (found.kernel, bool(found.reason), found.hazards) == (kernel, not kernel, ())
+    assert found.status == (0 if kernel else None)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "release", "kernel", "hazards"),
+    [
+        ("m4", NEWEST, "arm_convolve_HWC_q15_basic", []),
+        ("m55", NEWEST, "arm_convolve_HWC_q15_fast", []),
+        ("m0", NEWEST, "arm_convolve_HWC_q15_fast", []),
+        ("m4", "cmsis5-5.8.0", "arm_convolve_HWC_q15_fast", ["convolve-hwc-q15-fast-odd-output-dsp-5-8"]),
+        ("m0", "cmsis5-5.8.0", "arm_convolve_HWC_q15_fast", []),
+    ],
+)
+def test_an_odd_output_of_sixteen_bits(cpu: str, release: str, kernel: str, hazards: list[str]) -> None:
+    found = taken(square("q15", 2, 2, size=9), cpu, release)
+    assert (found.kernel, ids(found)) == (kernel, hazards)
+
+
+def test_one_padding_for_both_sides() -> None:
+    """SAME_UPPER of an even size with stride 2 pads behind alone, SAME_LOWER in front alone."""
+    call = KernelCall(
+        "convolve_q7", Dims(1, 8, 8, 4), Dims(4, 3, 3, 4), Dims(1, 4, 4, 4), Pair(2, 2), Pair(0, 0), Pair(1, 1)
+    )
+    assert ids(taken(call, "m4")) == ["convolve-hwc-q7-fast-padding-after-dsp"]
+    assert ids(taken(call, "m0")) == ids(taken(call, "m55")) == []
+    lower = call._replace(padding=Pair(1, 1), pad_after=Pair(0, 0))
+    assert (taken(lower, "m4").kernel, ids(taken(lower, "m4"))) == ("arm_convolve_HWC_q7_fast", [])
+    basic = call._replace(output_dims=Dims(1, 4, 4, 3), filter_dims=Dims(3, 3, 3, 4))
+    assert (taken(basic, "m4").kernel, ids(taken(basic, "m4"))) == ("arm_convolve_HWC_q7_basic", [])
+
+
+@pytest.mark.parametrize(("in_c", "out_c", "status"), [(4, 4, 0), (4, 8, -3)])
+@pytest.mark.parametrize("cpu", ["m0", "m4", "m55"])
+def test_depthwise_takes_one_output_for_each_input_channel(in_c: int, out_c: int, status: int, cpu: str) -> None:
+    for release in LEGACY:
+        call = square("q7", in_c, out_c)._replace(entry="depthwise_q7", ch_mult=out_c // in_c)
+        assert taken(call, cpu, release).status == status
+        assert taken(wide(call), cpu, release).status == status
+
+
+@pytest.mark.parametrize(
+    ("entry", "depth", "kernel"),
+    [
+        ("fully_connected_q7", 4, "arm_fully_connected_q7_opt"),
+        ("fully_connected_q7", 3, "arm_fully_connected_q7"),
+        ("fully_connected_q15", 2, "arm_fully_connected_q15_opt"),
+        ("fully_connected_q15", 1, "arm_fully_connected_q15"),
+        ("fully_connected_q7q15", 2, "arm_fully_connected_mat_q7_vec_q15_opt"),
+        ("fully_connected_q7q15", 1, "arm_fully_connected_mat_q7_vec_q15"),
+    ],
+)
+def test_a_short_vector_keeps_out_of_the_interleaved_function(entry: str, depth: int, kernel: str) -> None:
+    found = taken(KernelCall(entry, Dims(1, 1, 1, depth), Dims(depth, 1, 1, 8), Dims(1, 1, 1, 8)), "m4")
+    assert (found.kernel, ids(found)) == (kernel, [])
+
+
+def test_pools_are_square() -> None:
+    call = KernelCall("max_pool_q7", Dims(1, 8, 8, 4), Dims(1, 3, 3, 1), Dims(1, 8, 8, 4), padding=Pair(1, 1))
+    assert ids(taken(call, "m4")) == ["maxpool-q7-hwc-in-place-dsp"]
+    assert ids(taken(call._replace(stride=Pair(2, 2), output_dims=Dims(1, 4, 4, 4)), "m4")) == []
+    flat = call._replace(input_dims=Dims(1, 1, 8, 4), output_dims=Dims(1, 1, 8, 4))
+    assert "both axes" in taken(flat, "m4").reason
+
+
+def test_other_releases_and_dilations_have_no_function() -> None:
+    call = square("q7", 4, 4)
+    assert "cmsis5-5.6.0 to cmsis5-5.9.0" in taken(call, "m4", "4.0.0").reason
+    assert "dilation" in taken(call._replace(dilation=Pair(2, 2)), "m4").reason
+
+
+def test_releases_by_api() -> None:
+    assert releases_with("legacy") == LEGACY
+    assert releases_with("current")[0] == "cmsis5-5.8.0"
+    with pytest.raises(ValueError, match=r"cmsis5-5\.7\.0 has no wrappers .* allowed: cmsis5-5\.8\.0"):
+        refuse_without("current", "cmsis5-5.7.0")
+    record = {"wrapper": "convolve_s8", "in": [1, 8, 8, 4], "filter": [4, 1, 1, 4], "out": [1, 8, 8, 4]}
+    old = parse_target("m4", "cmsis5-5.7.0")
+    with pytest.raises(ValueError, match="has no wrappers"):
+        answer(record, old)
+    found = answer({**record, "wrapper": "convolve_q7"}, old)
+    assert (found["kernel"], found["buffer_size"]) == ("arm_convolve_1x1_HWC_q7_fast_nonsquare", 16)
+
+
+def test_every_row_of_the_legacy_api_is_told_apart_from_the_others() -> None:
+    assert all(is_legacy(entry) and wrapper_for(entry) for entry in LEGACY_ENTRIES)
+    for row in all_hazards():
+        assert len({is_legacy(entry) for entry in row.entries}) == 1, row.id

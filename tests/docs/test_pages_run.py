@@ -1,0 +1,110 @@
+"""What the pages say that a reader types and sees."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from export_tutorial import KEPT, program
+from support import doc_pages, paths
+
+PAGES = [paths.ROOT / "README.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
+CONSOLES = [path for path in PAGES if "```console\n" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", CONSOLES, ids=lambda path: path.stem)
+def test_every_command_of_a_page_prints_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+    differences = doc_pages.run_page(path, tmp_path)
+    assert not differences, "\n".join(differences)
+
+
+@pytest.mark.parametrize("path", CONSOLES, ids=lambda path: path.stem)
+def test_no_block_of_a_page_is_left_out(path: Path) -> None:
+    found = doc_pages.blocks(path.read_text(encoding="utf-8"))
+    assert any(block.language == "console" for block in found)
+    missing = sorted({need for block in found for need in block.missing})
+    if missing:
+        pytest.skip(f"{path.name} was run without the blocks that need {', '.join(missing)}")
+
+
+def test_the_exported_model_is_that_of_the_tutorials_program() -> None:
+    """Whoever changes the program exports anew: scripts/export_tutorial.py."""
+    origin = json.loads((KEPT / "activity.json").read_text(encoding="utf-8"))
+    assert hashlib.sha256(program().encode()).hexdigest() == origin["program"]
+    assert hashlib.sha256((KEPT / "activity.onnx").read_bytes()).hexdigest() == origin["model"]
+    model = onnx.load(KEPT / "activity.onnx")
+    assert (model.producer_name, model.producer_version.partition("+")[0]) == ("pytorch", origin["torch"])
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch, to export the tutorial's model anew")
+def test_pytorch_exports_the_same_model_today(tmp_path: Path) -> None:
+    (tmp_path / "activity.py").write_text(program(), encoding="utf-8")
+    subprocess.run([sys.executable, "activity.py"], cwd=tmp_path, check=True, capture_output=True)
+    fresh, kept = onnx.load(tmp_path / "activity.onnx"), onnx.load(KEPT / "activity.onnx")
+    assert [(node.op_type, node.input, node.output, list(node.attribute)) for node in fresh.graph.node] == [
+        (node.op_type, node.input, node.output, list(node.attribute)) for node in kept.graph.node
+    ]
+    weights = [
+        {one.name: numpy_helper.to_array(one).tolist() for one in each.graph.initializer} for each in (fresh, kept)
+    ]
+    assert weights[0] == weights[1]
+
+
+PAGE = """
+```python title="seven.py"
+print(7)
+```
+<!-- needs: a-program-nobody-has, otherwise NOTICE -->
+```console
+$ touch run
+```
+
+```console
+$ python seven.py \\
+    && echo $COLUMNS
+{first}
+80
+$ ls NOTICE run 2>&1 | sort; exit 3
+NOTICE
+ls: cannot access ...: No such file or directory
+exit code 3
+```
+"""
+
+
+def run(tmp_path: Path, name: str, page: str) -> list[str]:
+    path, folder = tmp_path / f"{name}.md", tmp_path / name
+    path.write_text(page, encoding="utf-8")
+    folder.mkdir()
+    return doc_pages.run_page(path, folder)
+
+
+def test_a_page_is_run_as_it_is_read(tmp_path: Path) -> None:
+    assert run(tmp_path, "right", PAGE.replace("{first}", "7")) == []
+
+
+def test_an_output_that_differs_is_told_and_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [told] = run(tmp_path, "wrong", PAGE.replace("{first}", "8"))
+    assert "--- wrong.md has\n8\n80\n--- it prints\n7\n80\n" in told
+    monkeypatch.setenv("UPDATE_DOCS", "1")
+    run(tmp_path, "renewed", PAGE.replace("{first}", "8"))
+    assert (tmp_path / "renewed.md").read_text(encoding="utf-8") == PAGE.replace("{first}", "7")
+    shutil.rmtree(tmp_path / "renewed")
+    assert run(tmp_path, "renewed", (tmp_path / "renewed.md").read_text(encoding="utf-8")) == []
+
+
+def test_three_dots_stand_for_lines_or_for_a_part_of_a_line() -> None:
+    assert doc_pages.matches("a\n...\nz\n", "a\nb\nc\nz\n")
+    assert doc_pages.matches("a ... z\n", "a b c z\n")
+    assert not doc_pages.matches("a ... z\n", "a\nz\n")
+    assert not doc_pages.matches("a.b\n", "a-b\n")
+    assert not doc_pages.matches("", "something\n")

@@ -1,0 +1,69 @@
+"""Models that are damaged, or larger than any device: --fix leaves them, with the reason and without an error."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.fix import fix_model
+from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.proof.inputs import PLAIN, model_inputs
+from support import models
+
+ALIGN = make_settings(fix_policy="align", targets=["cortex-m4"])
+CHAIN = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
+<float[3,3,1,1] w = {0.5}, float[4,3,1,1] v = {0.25}> {
+    a = Conv (x, w)
+    y = Conv (a, v)
+}
+"""
+
+
+def reason(model: onnx.ModelProto) -> str:
+    result = fix_model("test.onnx", model.SerializeToString(), fix_request(ALIGN)).result
+    assert not result.changed
+    return result.reason
+
+
+def test_the_sound_model_would_be_padded() -> None:
+    model = models.text(CHAIN)
+    assert fix_model("test.onnx", model.SerializeToString(), fix_request(ALIGN)).result.changed
+
+
+def test_a_value_made_twice_leaves_the_model_with_both_nodes_named() -> None:
+    model = models.text(CHAIN)
+    model.graph.node.append(model.graph.node[0])
+    assert reason(model) == "it cannot be changed: Conv#2 makes `a`, which Conv#0 makes too; a value is made once"
+
+
+def test_a_node_without_outputs_is_no_error() -> None:
+    model = models.text(CHAIN)
+    model.graph.node.append(helper.make_node("Split", ["y"], []))
+    assert reason(model)
+
+
+def test_an_input_too_large_to_try_is_named() -> None:
+    model = models.text(CHAIN)
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 2**31 - 1
+    assert "its input 'x' has 51,539,607,528 values; up to 67,108,864 are tried" in reason(model)
+
+
+@pytest.mark.parametrize(("elem_type", "raw"), [(99, b"\1"), (TensorProto.INT8, b""), (TensorProto.UNDEFINED, b"\1")])
+def test_a_zero_point_that_is_no_tensor_gives_no_span_of_inputs(elem_type: int, raw: bytes) -> None:
+    model = models.text("""
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 3] x) => (int8[1, 3] y) <float s = {0.5}, int8 z = {1}> {
+    y = QuantizeLinear (x, s, z)
+}
+""")
+    (one,) = model_inputs(model, {})
+    assert one.span == (-64.5, 63.0)
+    zero = next(tensor for tensor in model.graph.initializer if tensor.name == "z")
+    zero.ClearField("int32_data")
+    zero.data_type, zero.raw_data = elem_type, raw
+    (one,) = model_inputs(model, {})
+    assert one.span == PLAIN

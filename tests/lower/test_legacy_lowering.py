@@ -1,0 +1,88 @@
+"""Layers as calls of the functions for q7 and q15 of CMSIS 5."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint_cmsis.lower import Lowered, lower
+from support.models import read, text
+
+FLOAT = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 3, 16, 16] x) => (float[1, 10] y) <
+    float[6, 3, 3, 3] u = {1}, float[6] s = {1}, float[6] b = {1}, float[6] m = {1}, float[6] v = {1},
+    float[6, 1, 3, 3] d = {1}, float[8, 3, 3, 3] k = {1}, float[512, 10] w = {1}
+> {
+    a = Conv<pads = [1, 1, 1, 1]>(x, u)
+    n = BatchNormalization(a, s, b, m, v)
+    r = Relu(n)
+    e = Conv<group = 6, auto_pad = "SAME_UPPER", strides = [2, 2]>(r, d)
+    f = Conv<group = 2, pads = [1, 1, 1, 1]>(e, k)
+    h = Add(f, f)
+    i = Clip(h)
+    p = AveragePool<kernel_shape = [1, 2]>(i)
+    q = Sigmoid(i)
+    j = Flatten(q)
+    o = MatMul(j, w)
+    y = Softmax<axis = -1>(o)
+}
+"""
+
+
+def lowered(model: str, assume: str = "q7") -> Lowered:
+    return lower(read(text(model.strip())), assume)
+
+
+def entries(found: Lowered) -> list[str]:
+    return [f"{each.node.op_type} {each.call.entry if each.call else each.reason}" for each in found.records]
+
+
+def test_layers_of_a_float_model() -> None:
+    found = lowered(FLOAT)
+    assert entries(found) == [
+        "Conv convolve_q7",
+        "Relu relu_q7",
+        "Conv depthwise_q7",
+        "Conv the functions for q7 and q15 have no groups but one for each channel",
+        "Add CMSIS 5 has no function for it in q7 or q15; CMSIS-DSP's arm_add_q7 and arm_add_q15 add tensors of one "
+        "Q-format",
+        "Clip arm_relu_q7 and arm_relu_q15 clamp at 0 alone",
+        "AveragePool avgpool_q7",
+        "Sigmoid activation_q7",
+        "MatMul fully_connected_q7",
+        "Softmax softmax_q7",
+    ]
+    assert [node.op_type for node in found.records[0].fused] == ["BatchNormalization"]
+    assert found.records[0].call and found.records[0].call.bias
+    assert found.records[2].call and found.records[2].call.pad_after == (1, 1)
+
+
+@pytest.mark.parametrize(("assume", "dense"), [("q15", "fully_connected_q15"), ("q7q15", "fully_connected_q7q15")])
+def test_sixteen_bits(assume: str, dense: str) -> None:
+    found = entries(lowered(FLOAT, assume))
+    assert found[:3] == ["Conv convolve_q15", "Relu relu_q15", "Conv CMSIS 5 has no depthwise convolution in q15"]
+    assert f"MatMul {dense}" in found
+    assert "AveragePool CMSIS 5 has no pooling in q15" in found
+
+
+QUANTIZED = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <
+    float s = {0.1}, TYPE z = {0}, int8[4, 4, 1, 1] w = {1}, int8 n = {0}
+> {
+    q = QuantizeLinear(x, s, z)
+    d = DequantizeLinear(q, s, z)
+    v = DequantizeLinear(w, s, n)
+    c = Conv(d, v)
+    e = QuantizeLinear(c, s, z)
+    f = DequantizeLinear(e, s, z)
+    r = Relu(f)
+    g = QuantizeLinear(r, s, z)
+    y = DequantizeLinear(g, s, z)
+}
+"""
+
+
+def test_a_quantized_model_is_read_like_a_float_one() -> None:
+    found = lowered(QUANTIZED.replace("TYPE", "uint8"), "q15")
+    assert entries(found) == ["Conv convolve_q7", "Relu relu_q7"]
