@@ -18,7 +18,7 @@ from firmware_check.emit import sweep_source
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
-from firmware_check.sweep_kinds import FIELDS, KINDS, MORE_FIELDS, callable_kinds
+from firmware_check.sweep_kinds import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds
 
 Row = dict[str, Any]
 
@@ -62,7 +62,7 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     """The rows with the measured instructions; kinds that this copy of the library lacks are left out.
 
     Instructions are instructions, not cycles, to one count of SysTick over all repetitions: those of the call and of
-    the few that give it its arguments.
+    the few that give it its arguments. They are None where the call returns an error, which `status` then is.
     """
     kinds = callable_kinds(bench.library)
     chosen = [row for row in rows if row["kind"] in kinds]
@@ -79,9 +79,9 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     found = []
     for row, (output,) in zip(chosen, outputs, strict=True):
         status, ticks, reps = np.frombuffer(output.tobytes(), np.int32).tolist()
+        measured: Row = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
         if status:
-            raise FirmwareError(f"status {status} for {row}")
-        measured = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
+            measured = {"instructions": None, "status": status}
         found.append({**row, **measured, "version": version, "isa": bench.board.isa.value})
     return found
 
@@ -134,11 +134,12 @@ def main(argv: list[str]) -> int:
 
 
 def _read(path: str) -> list[Row]:
-    """Rows of a file of JSON lines; their own measurements are dropped, their repetitions kept."""
+    """Rows of a file of JSON lines, defaults filled in; their own measurements are dropped, their repetitions kept."""
     try:
         data = Path(path).read_bytes()
         text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         rows = [json.loads(line) for line in text.decode("utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise FirmwareError(f"{path}: no rows: {error}") from None
-    return [{name: row[name] for name in FIELDS + MORE_FIELDS if name in row} for row in rows]
+    known = FIELDS + MORE_FIELDS
+    return [DEFAULTS | {name: value for name, value in row.items() if name in known} for row in rows]

@@ -76,6 +76,12 @@ FIELDS = (
 )  # fmt: skip
 """What the firmware is told of every row, in the order of its struct."""
 
+DEFAULTS = {
+    "n": 1, "h": 1, "w": 1, "kh": 1, "kw": 1, "out_c": 1, "stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0,
+    "dil_h": 1, "dil_w": 1, "ch_mult": 0, "out_h": 1, "out_w": 1,
+}  # fmt: skip
+"""What a row of a file has that does not say."""
+
 MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
                "second_c", "data", "spread", "level", "shift")  # fmt: skip
 """What it is told behind that, 0 where a row does not say: channels padded in front; a permutation and its length; the

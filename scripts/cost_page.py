@@ -66,9 +66,9 @@ are the elements of a window, kernel area times input channels. int16 layers hav
 
 For a softmax on int8 `layers` adds the least and the most instructions, `instructions_range` in JSON. In
 arm_nn_softmax_common_s8 a value that lies `diff_min` or more below the largest of its row costs 28 to 60 instructions,
-any other one up to 540 (scalar, dsp) or 730 (Cortex-M55, whose code gcc 12.2 leaves scalar). The least is a row of which
-only the largest value counts, the most one of which all values count and differ from the largest. Every softmax that
-was measured with random data lay between them, to half a percent.
+any other one up to 540 (scalar, dsp) or 730 (Cortex-M55, whose code gcc 12.2 leaves scalar). The least is a row of
+which only the largest value counts, the most one of which all values count and differ from the largest. Every softmax
+that was measured with random data lay between them, to half a percent.
 
 ## What is unknown
 
