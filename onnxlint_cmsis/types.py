@@ -179,4 +179,6 @@ class KernelCall(NamedTuple):
             "per_channel": None if self.per_channel is None else int(self.per_channel),
             "bias": int(self.bias),
             "initial_state": None if self.initial_state is None else int(self.initial_state),
+            "permutation.axes": len(self.permutation),
+            **{f"permutation.{place}": axis for place, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
         }
