@@ -1,4 +1,4 @@
-"""arm_transpose_s8: where 16-bit variables, or a permutation that is not looked at, move elements to the wrong place."""
+"""arm_transpose_s8: where 16-bit variables, or an order that is not looked at, move elements to the wrong place."""
 
 from __future__ import annotations
 
