@@ -50,7 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float")
     add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
     add("--strict", action="store_true", help="with --against: something got better, nothing got worse")
-    add("--target", action="append", metavar="CPU", help="CPU, several times for several. Default: cortex-m4.")
+    add(
+        "--target",
+        action="append",
+        metavar="CPU",
+        help="CPUs: cortex-m4,cortex-m7. Default: cortex-m4.",
+    )
     add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
     add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
     add("--compiler", action="append", metavar="NAME", help="gcc or clang; both tell whose a defect is. Default: gcc.")
@@ -83,7 +88,8 @@ def _run(args: argparse.Namespace) -> int:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
     if args.plot == STDOUT:
         raise FirmwareError("--plot draws into a file, not on standard output; name one: --plot FILE.svg")
-    boards = list(dict.fromkeys(board_named(name) for name in args.target or ["cortex-m4"]))
+    names = [name for each in args.target or ["cortex-m4"] for name in each.split(",")]
+    boards = list(dict.fromkeys(map(board_named, names)))
     paths = [path for path in (args.model, args.against) if path]
     rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)

@@ -9,12 +9,20 @@ CLOSE = 0.85
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """`; did you mean cortex-m4?` where a word comes close, `; allowed: a, b` else."""
+    """`; did you mean cortex-m4?` where a word comes close or one begins with it, `; allowed: a, b` else."""
+    known = list(words)
+    close = close_to(word, known)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; allowed: {', '.join(known)}"
+
+
+def close_to(word: str, known: list[str]) -> list[str]:
+    """The words that one may stand for, two at most."""
     import difflib
 
-    known = list(words)
-    close = difflib.get_close_matches(word.lower(), known, n=2, cutoff=CLOSE)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; allowed: {', '.join(known)}"
+    given = word.lower()
+    close = difflib.get_close_matches(given, known, n=2, cutoff=CLOSE)
+    longer = [each for each in known if given and each.rpartition("-")[2].startswith(given)]
+    return close or (longer if len(longer) == 1 else [])
 
 
 class UsageError(ValueError):
@@ -30,3 +38,7 @@ class NotAppliedError(Exception):
 
 class UnreadableError(NotAppliedError):
     """External data cannot be read; the text names the tensor and the file."""
+
+
+class CalibrationError(Exception):
+    """Inputs that do not fit a model, or a model that does not run on them; the text is one line."""

@@ -58,9 +58,16 @@ class LayersReport(NamedTuple):
 
 
 def layers_report(
-    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+    path: str,
+    settings: Settings,
+    data: bytes | None = None,
+    model: ModelAnalysis | None = None,
+    calibration: str = "",
 ) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis. Raises ModelError."""
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis.
+
+    `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
+    """
     from onnxlint_cmsis.open_model import open_model
 
     model = model or open_model(path, settings.analysis, data)
@@ -70,6 +77,10 @@ def layers_report(
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
     rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
+    if settings.api == "legacy":
+        from onnxlint_cmsis.layer_formats_rows import with_formats
+
+        rows = with_formats(rows, model, calibration)
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
     notes = runtime_notes(settings.runtime, converted=True)
     return LayersReport(rows, _totals(model) if rows else [], names.names, notes)

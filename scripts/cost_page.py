@@ -16,12 +16,12 @@ HEAD = """# Predicted instructions
 Instructions are not cycles: loads that wait, branches and dual issue are not in them.
 [From instructions to time](cycles.md) has the range of cycles that public measurements give.
 
-A prediction is worked out from the kernel that the call ends in on the target: how often each of its loops runs, from
-the layer's sizes (`onnxlint_cmsis/cmsis_nn/cost/`), times the instructions of one turn. Those were fitted to
-measurements of the real library, of about 3,700 layers for each release and instruction set, and of about 7,000 more
-shapes for kernels that were measured later, by
+A prediction starts from the kernel that does the work on the target. The layer's sizes say how often each loop of the
+kernel runs (`onnxlint_cmsis/cmsis_nn/cost/`). That number is multiplied with the instructions of one turn, which were
+fitted to measurements of the real library: of about 3,700 layers for each release and instruction set, and of about
+7,000 shapes for kernels that were measured later.
 
-```
+```sh
 python scripts/fit_cost.py [FOLDER] [--check]
 ```
 
@@ -46,13 +46,13 @@ the worst release of 4.0.0 to main:
 | softmax | 1.8 / 19 | 1.8 / 19 | 1.2 / 16 |
 
 Of all pairs of measured layers that differ in one channel count alone and by over 2 % in instructions, at most 1 in
-6,000 is predicted in the wrong order. Softmax is the exception in this table because it skips the exponentials of
-small values: what it retires depends on the data. Its number is that of one fixed pattern of values.
+6,000 is predicted in the wrong order. Softmax is less exact because it skips the exponentials of small values: its
+instructions depend on the data. Its number is that of one fixed pattern of values.
 
 ## Kernels that were measured later
 
 A third of their shapes was held apart: no fit saw them. Each cell has how many they were, and the median and the
-largest error of a prediction in percent. The largest ones are those of tiny calls, of under 3,000 instructions.
+largest error of a prediction in percent. Errors above 2 % are of small calls, of under 35,000 instructions.
 
 | kernel | release | scalar | dsp | mve |
 |---|---|---|---|---|
@@ -83,8 +83,8 @@ that was measured with random data lay between them, to half a percent.
   several images, int8 average pooling with padding on scalar CPUs, softmax over a plane, softmax on MVE in 4.0.0,
   transposed convolutions without a bias on the direct route, and what arm_convolve_1_x_n_s8 hands back to
   arm_convolve_s8 on MVE because the output is narrower than its padded columns;
-* several images, or rows of a fully connected layer, that are so small that 2 % depend on what runs once for each and
-  what once for all: every call that was measured first had one, but those of softmax;
+* several images, or rows of a fully connected layer, that are so small that code which runs once for each of them makes
+  2 % of the call: every call that was measured first had one image or row, but those of softmax;
 * layers with an unknown size, and calls that return an error.
 
 Addition and multiplication of CMSIS-NN do not broadcast, on int8 as on int16: operands of unequal shapes are added in

@@ -38,15 +38,15 @@ CODES = {rule.name: rule.code for rule in RULES}
 
 CONFIG_HEAD = """# Configuration
 
-In `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The file nearest to
-the model, in its folder or above, holds; in one folder `onnxlint-cmsis.toml` goes before `pyproject.toml`. Options of
-the command line go before the file: lists replace the file's; tables, `unfixable` and `extend-*` are added to it.
-`--show-settings` prints what holds and where it comes from, and `onnxlint-cmsis config-schema` prints a JSON Schema for
-editors.
+Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The
+file nearest to the model counts, in its folder or above; in one folder `onnxlint-cmsis.toml` goes before
+`pyproject.toml`. Options of the command line go before the file: lists replace those of the file; tables, `unfixable`
+and `extend-*` are added to them. `--show-settings` prints the settings and where they come from. `onnxlint-cmsis
+config-schema` prints a JSON Schema for editors.
 
-Patterns know `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
-name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers what is
-in it.
+Patterns have `*` and `?` within a name and `**` across folders. A pattern without a slash matches any folder or file of
+that name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers
+everything in it.
 
 | key | value | default | option |
 |---|---|---|---|
@@ -83,10 +83,10 @@ reason = "checked on the board"
 METADATA = f"""
 ## Suppressions inside a model
 
-A binary has no comments, so a model or a node may carry one in its `metadata_props`: key `onnxlint-cmsis:ignore`, value
-the rules and then the reason, for example `conv-1x1-fast,conv-1xn fixed by the next training`. On the model it covers
-the whole model, on a node that node. A suppression that matches nothing is reported as
-[unused-suppression](rules/{CODES["unused-suppression"]}.md).
+A binary has no comments, so a model or a node may carry a suppression in its `metadata_props`. The key is
+`onnxlint-cmsis:ignore`, the value has the rules and then the reason: `conv-1x1-fast,conv-1xn fixed by the next
+training`. On the model it covers the whole model, on a node that node. A suppression that matches nothing is reported
+as [unused-suppression](rules/{CODES["unused-suppression"]}.md).
 """
 
 
@@ -95,8 +95,9 @@ FIRMWARE_HEAD = """# What runs as firmware
 [A first run](firmware-check.md#a-first-run) goes from nothing to a plot. This page says what of a model runs there.
 
 `python -m firmware_check` makes one call of CMSIS-NN of each layer where the release and the copy have a function for
-it, and small plain C where not; every report names the layers in plain C, with the reason. A layer that neither
-computes is not run, with the reason; the others then run one by one, on inputs recorded from ONNX Runtime.
+it, and small plain C elsewhere. Every report names the layers in plain C, with the reason. A layer that neither
+computes does not run, which the report says with the reason; the others then run one by one, on inputs recorded from
+ONNX Runtime.
 
 Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0, int8 weights and int64
 biases. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias
@@ -163,18 +164,20 @@ def _plain(name: str, form: LayerForm) -> str:
 FIXES_HEAD = """
 ## What a fix acts on
 
-Each change that `--fix` makes to a channel count is made for findings, and only for those whose rule runs on the file
-and is fixable. What would serve no such finding stays as it is, even where another rule would like it.
+`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable. Everything else stays
+as it is.
 
 | rules | with `fix-policy` | a fix |
 |---|---|---|
 """
 
 FIXES_TAIL = """
-A finding that is suppressed, or that the baseline has, is left alone: its channel count stays, its hazard is not
-stepped around. A growth that pays is made for more-channels, whichever other findings it happens to answer. A baseline
-has what linting told when it was written; of models above `size-checks-limit` or `size-checks-layers` linting tells
-neither more-channels nor dead-channels, so write it with both `unlimited` where a fix shall leave them alone.
+A fix leaves a finding alone that is suppressed or in the baseline: the channel count stays, and so does the hazard. A
+growth that saves instructions is made for more-channels, also where it answers other findings.
+
+A baseline has the findings of the lint run that wrote it. Above `size-checks-limit` or `size-checks-layers` linting
+does not look for more-channels and dead-channels. Where a fix has to leave these alone, write the baseline with both
+limits `unlimited`.
 """
 
 

@@ -13,7 +13,7 @@ import onnxlint_cmsis
 from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint
 from onnxlint_cmsis.config.resolve import make_settings
 from support.fixable_models import dead, gaining
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 M4 = ["cortex-m4"]
 TFLITE = random_chain(3)

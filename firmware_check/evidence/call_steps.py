@@ -45,7 +45,7 @@ WITHOUT_BUFFER = {"arm_svdf_s8": "svdf_without_buffer", "arm_batch_matmul_s8": "
 def without_buffer(label: str, function: str) -> CallStep:
     """A call of a function whose context has no buffer."""
     dims = Dims(1, 1, 1, 1)
-    values = _value("x", 0, dims, 8, 0), _value("y", 1, dims, 8, 0)
+    values = value_of("x", 0, dims, 8, 0), value_of("y", 1, dims, 8, 0)
     step = Step(label, function, WITHOUT_BUFFER[function], values[:1], values[1], None, function)
     return CallStep(step, np.zeros(1, np.int8), None)
 
@@ -82,7 +82,7 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
     multipliers = tuple(quantize_multiplier(float(real)) for real in reals)
     operands = CallNumbers(source, weights, None if pooling else bias, multipliers, *zeros, bits)
     arrays = () if pooling else _arrays(operands, kind, bits)
-    values = _value("x", 0, call.input_dims, bits, zeros[0]), _value("y", 1, call.output_dims, bits, zeros[1])
+    values = value_of("x", 0, call.input_dims, bits, zeros[0]), value_of("y", 1, call.output_dims, bits, zeros[1])
     numbers: dict[str, object] = {
         "limits": (values[1].quantization.lowest, values[1].quantization.highest),
         "filter_offset": 0, "per_channel": bool(call.per_channel),
@@ -108,15 +108,20 @@ def _sizes(dims: Dims) -> tuple[int, ...]:
     return tuple(size or 0 for size in dims)
 
 
-def _value(name: str, buffer: int, dims: Dims, bits: int, zero: int) -> Value:
+def value_of(name: str, buffer: int, dims: Dims, bits: int, zero: int) -> Value:
+    """An activation of a call, as it lies in memory."""
     return Value(name, buffer, _sizes(dims), (0, 1, 2, 3), Quantization(1.0, zero, bits))
 
 
 def _weights(call: KernelCall, generator: np.random.Generator, largest: int) -> Elements:
     """Weights in the shape that the kernel reads them in."""
-    stem, sizes = call.entry.rpartition("_")[0], _sizes(call.filter_dims)
-    shape = (call.output_dims.c or 0, sizes[0]) if stem == "fully_connected" else sizes
-    return generator.integers(-largest, largest + 1, shape)
+    return generator.integers(-largest, largest + 1, weights_shape(call.entry.rpartition("_")[0], call))
+
+
+def weights_shape(stem: str, call: KernelCall) -> tuple[int, ...]:
+    """OHWI of a convolution, 1HWO of a depthwise one, [out_c, depth] of a fully connected layer."""
+    sizes = _sizes(call.filter_dims)
+    return (call.output_dims.c or 0, sizes[0]) if stem == "fully_connected" else sizes
 
 
 def _arrays(operands: CallNumbers, kind: str, bits: int) -> tuple[Array, ...]:

@@ -9,9 +9,10 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.releases import holds, older
-from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, LEGACY_ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Origin, Wrapper
 
 CALLED_AS = {"arm_convolve_wrapper_s8": "arm_depthwise_conv_to_conv_s8"}
 """Kernel of a branch to the static function that calls it there."""
@@ -33,6 +34,16 @@ HAZARD_WORDS: dict[str, tuple[str, ...]] = {
     "arm_convolve_1x1_s8": ("arm_nn_mat_mult_nt_t_s8",),
 }
 """What the line of a hazard has where it is no condition on a size: the statement that goes wrong, by function."""
+
+FAULT_WORDS: dict[str, tuple[str, ...]] = {
+    "padding-after": ("i_out_y",),
+    "padding-beyond-output": ("padding", "padding_y"),
+    "odd-output": ("i_out_x",),
+    "in-place": ("memmove", "arm_q7_to_q15_no_shift"),
+    "8-bit-index": ("in_row",),
+    "16-bit-size": ("uint16_t",),
+}
+"""The same for what functions for q7 and q15 do not check, by a part of the row's name."""
 
 
 class Citation(NamedTuple):
@@ -56,11 +67,13 @@ class Citation(NamedTuple):
     """Whether the row's whole condition stands in outer tests, so that the line only leads to the call."""
     words: tuple[str, ...] = ()
     """Words of which the line has one, where it is no condition."""
+    whole: bool = False
+    """Whether the line has every variable of the condition, under the names of the functions for q7 and q15."""
 
 
 def citations(release: str) -> Iterator[Citation]:
     """All of one release, in the order of the tables."""
-    for entry in ENTRIES:
+    for entry in (*ENTRIES, *LEGACY_ENTRIES):
         wrapper = wrapper_for(entry)
         if wrapper is not None:
             yield from _of_wrapper(wrapper, release)
@@ -76,9 +89,18 @@ def citations(release: str) -> Iterator[Citation]:
                 words=(row.callee, *GUARDS, *(["if"] if row.static else []))
             )
     for hazard in all_hazards():
-        if hazard.origin.spans(release):
+        if hazard.origin.spans(release) and is_legacy(hazard.entries[0]):
+            yield _of_legacy_hazard(hazard, release)
+        elif hazard.origin.spans(release):
             words = GUARDS if hazard.kind == "returns-error" else HAZARD_WORDS.get(hazard.origin.function, ())
             yield _cite(f"hazards: {hazard.id}", hazard.origin, release, hazard.when)._replace(words=words)
+
+
+def _of_legacy_hazard(hazard: Hazard, release: str) -> Citation:
+    """A check with all that it asks, or the statement that goes wrong without one."""
+    cited = _cite(f"hazards: {hazard.id}", hazard.origin, release, hazard.when)
+    words = next((words for fault, words in FAULT_WORDS.items() if fault in hazard.id), ())
+    return cited._replace(whole=not words) if not words else cited._replace(asks=TRUE, words=words)
 
 
 def _of_wrapper(wrapper: Wrapper, release: str) -> Iterator[Citation]:
@@ -94,16 +116,19 @@ def _of_wrapper(wrapper: Wrapper, release: str) -> Iterator[Citation]:
 
 def _of_branch(name: str, branch: Branch, wrapper: Wrapper, release: str) -> Iterator[Citation]:
     """The line with the rest of the condition, and each outer test's."""
+    tests = [test for test in branch.tests if test.lines or not is_legacy(wrapper.entry)]
     outer = [part for test in branch.tests for part in (test.when, *test.when.parts)]
     rest = all_of(*(part for part in (branch.when.parts or (branch.when,)) if part not in outer))
     own = _cite(name, branch.origin, release, rest)
     alone = branch.origin.function == branch.kernel  # no wrapper yet: the kernel itself is called
     called = CALLED_AS.get(branch.kernel, branch.kernel)
-    if alone:
+    if alone and is_legacy(wrapper.entry) and rest != TRUE:
+        yield own._replace(whole=True)
+    elif alone:
         yield own._replace(asks=TRUE, words=(branch.kernel,))
     else:
         yield own._replace(calls=called, params=wrapper.params, nested=bool(branch.tests) and rest == TRUE)
-    for test in branch.tests:
+    for test in tests:
         yield own._replace(line=_line(test.lines, release), asks=test.when, params=wrapper.params)
 
 

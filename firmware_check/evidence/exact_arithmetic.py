@@ -37,22 +37,28 @@ def computed(call: KernelCall, operands: CallNumbers) -> Elements:
     stem = call.entry.rpartition("_")[0]
     if stem in ("avgpool", "max_pool"):
         return _pooled(call, operands, stem == "max_pool")
-    sums = {
+    sums = summed(stem, call, operands)
+    if operands.bias is not None:
+        sums = sums + operands.bias
+    return _rescaled(sums, operands)
+
+
+def summed(stem: str, call: KernelCall, operands: CallNumbers) -> Elements:
+    """The sums of products of a call, NHWC."""
+    of_stem = {
         "convolve": _convolved,
         "depthwise": _depthwise,
         "transpose_conv": _transposed,
         "fully_connected": _dense,
-    }[stem](call, operands)
-    if operands.bias is not None:
-        sums = sums + operands.bias
-    return _rescaled(sums, operands)
+    }
+    return of_stem[stem](call, operands)
 
 
 def _shifted(operands: CallNumbers) -> Elements:
     return operands.source.astype(np.int64) - operands.input_zero
 
 
-def _windows(call: KernelCall, data: Elements, outside: int) -> Elements:
+def windows(call: KernelCall, data: Elements, outside: int) -> Elements:
     """What each output sees: [n, out_h, out_w, kernel_h, kernel_w, c], with `outside` where there is no input."""
     pads = max(*(size or 0 for size in (*call.padding, *call.pad_after)), 0) + 1
     reach_h = _places(call.output_dims.h, call.stride.h, call.filter_dims.h, call.dilation.h) - (call.padding.h or 0)
@@ -68,20 +74,20 @@ def _places(outputs: int | None, stride: int | None, kernel: int | None, dilatio
 
 
 def _convolved(call: KernelCall, operands: CallNumbers) -> Elements:
-    windows = _windows(call, _shifted(operands), 0)
+    views = windows(call, _shifted(operands), 0)
     out_c, _, _, depth = operands.weights.shape
-    groups = max(1, windows.shape[-1] // max(depth, 1))
+    groups = max(1, views.shape[-1] // max(depth, 1))
     parts = []
     for group in range(groups):
-        seen = windows[..., group * depth : (group + 1) * depth]
+        seen = views[..., group * depth : (group + 1) * depth]
         of_group = operands.weights[group * out_c // groups : (group + 1) * out_c // groups]
         parts.append(np.tensordot(seen, of_group.astype(np.int64), axes=([3, 4, 5], [1, 2, 3])))
     return np.concatenate(parts, axis=-1)
 
 
 def _depthwise(call: KernelCall, operands: CallNumbers) -> Elements:
-    windows = np.repeat(_windows(call, _shifted(operands), 0), call.ch_mult or 1, axis=-1)
-    return np.asarray(np.einsum("nhwklc,klc->nhwc", windows, operands.weights[0].astype(np.int64)))
+    views = np.repeat(windows(call, _shifted(operands), 0), call.ch_mult or 1, axis=-1)
+    return np.asarray(np.einsum("nhwklc,klc->nhwc", views, operands.weights[0].astype(np.int64)))
 
 
 def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
@@ -109,10 +115,10 @@ def _dense(call: KernelCall, operands: CallNumbers) -> Elements:
 def _pooled(call: KernelCall, operands: CallNumbers, largest: bool) -> Elements:
     low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
     if largest:
-        return np.asarray(np.clip(_windows(call, operands.source.astype(np.int64), low).max(axis=(3, 4)), low, high))
+        return np.asarray(np.clip(windows(call, operands.source.astype(np.int64), low).max(axis=(3, 4)), low, high))
     data = operands.source.astype(np.int64)
-    counts = _windows(call, np.ones_like(data), 0).sum(axis=(3, 4))
-    sums = _windows(call, data, 0).sum(axis=(3, 4))
+    counts = windows(call, np.ones_like(data), 0).sum(axis=(3, 4))
+    sums = windows(call, data, 0).sum(axis=(3, 4))
     mean = sums / np.maximum(counts, 1)
     return np.asarray(np.clip(np.copysign(np.floor(np.abs(mean) + 0.5), mean), low, high), np.int64)
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
+from firmware_check.evidence.any_api import step_of
 from firmware_check.evidence.call_runs import run_steps
-from firmware_check.evidence.call_steps import WITHOUT_BUFFER, CallStep, call_step, without_buffer
+from firmware_check.evidence.call_steps import WITHOUT_BUFFER, CallStep, without_buffer
 from firmware_check.evidence.call_text import call_text
 from firmware_check.evidence.witnesses import Side, hazards_on, routed, sides, witnesses
 from onnxlint_cmsis.cmsis_nn.observed import BranchSeen, HazardSeen
@@ -39,7 +40,7 @@ def hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
 
 def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep]:
     if not row.caller:
-        found = [call_step(f"{row.id} {n}", call, bench.library) for n, call in enumerate(witnesses(row, calls))]
+        found = [step_of(f"{row.id} {n}", call, bench) for n, call in enumerate(witnesses(row, calls))]
         return [each for each in found if each.step.function and bench.library.has(each.step.function)]
     (function,) = row.kernels
     if function in WITHOUT_BUFFER:
@@ -47,7 +48,7 @@ def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep
     reached = [
         call for call, taken in calls.get(row.entries[0], ()) if taken.effective == function and not taken.hazards
     ]
-    steps = [call_step(f"{row.id} 0", call, bench.library) for call in reached[:1]]
+    steps = [step_of(f"{row.id} 0", call, bench) for call in reached[:1]]
     return [
         each._replace(step=replace(each.step, numbers={**each.step.numbers, "null_context": True}), expected=None)
         for each in steps
@@ -98,7 +99,7 @@ def _text(made: CallStep) -> str:
 def branches_seen(bench: Bench, folder: Path) -> list[BranchSeen]:
     """Each branch of the release's wrappers on one board: calls on both sides of its condition, run."""
     chosen = list(sides(bench.target, routed(bench.target)))
-    steps = [call_step(f"call {number}", side.call, bench.library) for number, side in enumerate(chosen)]
+    steps = [step_of(f"call {number}", side.call, bench) for number, side in enumerate(chosen)]
     runs = run_steps(steps, bench, folder)
     ran = [(side, runs.get(f"call {number}")) for number, side in enumerate(chosen)]
     names = dict.fromkeys(side.branch for side in chosen)

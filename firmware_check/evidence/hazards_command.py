@@ -11,7 +11,7 @@ from firmware_check.build import Bench
 from firmware_check.compilers import COMPILERS, compiler_named, label_of
 from firmware_check.evidence.hazard_results import NOT_CONFIRMED, branches_seen, checked, hazards_seen
 from firmware_check.evidence.record_file import record, today
-from firmware_check.library import open_library
+from firmware_check.legacy.cmsis_5 import open_any
 from onnxlint_cmsis.cmsis_nn.observed import BranchSeen, HazardSeen, Recorded
 from onnxlint_cmsis.reporters.plain import printable
 
@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     """Print what was seen; 0 where all is as the tables say, 1 where something is not."""
     parser = CheckParser(prog="firmware_check hazards", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
-    add("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN")
+    add("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN, or of CMSIS 5")
     add("--cpu", action="append", metavar="CPU", help=f"several times for several. Default: {', '.join(CPUS)}.")
     add(
         "--compiler", default="gcc", metavar="NAME", help=f"{' or '.join(row.name for row in COMPILERS)}. Default: gcc."
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     add("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="for one run of QEMU. Default: 600.")
     add("--record", default="", metavar="FILE", help="put the results into this JSON file")
     args = parser.parse_args(argv)
-    library, row = open_library(args.cmsis_nn), compiler_named(args.compiler)
+    library, row = open_any(args.cmsis_nn), compiler_named(args.compiler)
     worst = 0
     for name in args.cpu or CPUS:
         bench = Bench(board_named(name), library, args.timeout, row, args.jobs)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from firmware_check.arguments import CheckParser
 from firmware_check.evidence.source_audit import audit
-from firmware_check.library import open_library
+from firmware_check.legacy.cmsis_5 import open_any
 from onnxlint_cmsis.reporters.plain import printable
 
 
 def main(argv: list[str]) -> int:
     """Print each row that drifted; 0 where none did, 1 where some did."""
     parser = CheckParser(prog="firmware_check sources", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN")
+    parser.add_argument("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN, or of CMSIS 5")
     args = parser.parse_args(argv)
-    library = open_library(args.cmsis_nn)
+    library = open_any(args.cmsis_nn)
     results = list(audit(library))
     drifts = [drift for _, drift in results if drift]
     for drift in drifts:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from firmware_check.evidence.call_pool import ENTRIES, pool
+from firmware_check.evidence.any_api import calls_of, entries_of, is_called
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
 
@@ -36,12 +37,13 @@ class Side(NamedTuple):
 
 def hazards_on(target: Target) -> tuple[Hazard, ...]:
     """The rows of a release and instruction set."""
-    return tuple(row for row in all_hazards() if row.origin.covers(target))
+    rows = (row for row in all_hazards() if row.origin.covers(target))
+    return tuple(row for row in rows if is_called(row, target.release))
 
 
 def routed(target: Target) -> dict[str, Routed]:
     """The calls that are drawn, by entry point, with their routes."""
-    return {entry: [(call, route(call, target)) for call in pool(entry)] for entry in ENTRIES}
+    return {entry: [(call, route(call, target)) for call in calls_of(entry)] for entry in entries_of(target.release)}
 
 
 def witnesses(hazard: Hazard, calls: dict[str, Routed]) -> list[KernelCall]:
@@ -59,13 +61,13 @@ def witnesses(hazard: Hazard, calls: dict[str, Routed]) -> list[KernelCall]:
 
 def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
     """For each branch of the target's wrappers a call that takes it, and one that each part of its condition bars."""
-    for entry in ENTRIES:
+    for entry, made in calls.items():
         wrapper = wrapper_for(entry)
         branches = wrapper.branches_for(target) if wrapper else ()
-        if len(branches) < 2:
+        if len(branches) < 2 and not (branches and is_legacy(entry)):
             continue
         for number, branch in enumerate(branches):
-            yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, calls[entry])
+            yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, made)
 
 
 def _of_branch(name: str, branches: tuple[Branch, ...], number: int, calls: Routed) -> Iterator[Side]:

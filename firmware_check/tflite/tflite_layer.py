@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.program import Array, Step
 from firmware_check.reading.unsupported import Unsupported
+from onnxlint_cmsis.lower.activation_checks import WIDENING
 
 if TYPE_CHECKING:
     from firmware_check.program import Value
@@ -36,7 +37,8 @@ class TfliteLayer:
         call = self.row.call if not self.reason else None
         if call is None and not self.reason:
             raise Unsupported(f"this firmware has no call of {', '.join(self.row.functions)}")
-        if any(value.quantization.bits != output.quantization.bits for value in inputs):
+        widens = call is not None and call.entry in WIDENING
+        if not widens and any(value.quantization.bits != output.quantization.bits for value in inputs):
             raise Unsupported("its input and output have integers of different widths")
         label = f"{self.operator.title}#{self.row.index}"
         limits = {"limits": self.space.limits(self.operator), **numbers}

@@ -9,6 +9,7 @@ from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, 
 from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, LEGACY_ENTRIES
+from onnxlint_cmsis.errors import did_you_mean
 from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
 
 _KNOWN = (
@@ -45,7 +46,7 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     """
     for name in record:
         if name not in (*_KNOWN, *_ANSWERS, *_IGNORED):
-            raise ValueError(f"field '{name}' is not known; allowed: {', '.join(_KNOWN)}")
+            raise ValueError(f"field '{name}' is not known{did_you_mean(name, _KNOWN)}")
     target, call = target_of(record, default), _call(record)
     if not is_legacy(call.entry):
         refuse_without("current", target.release)

@@ -6,11 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.errors import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference, ModelVersion
     from onnxlint_cmsis.config.resolve import Configuration
 
@@ -37,6 +39,7 @@ def make_parser() -> CommandParser:
         "flash, arena, scratch, unknown_layers. May be given several times."
     )
     parser.add_argument("--fail-on-increase", metavar="LIMITS", action="append", default=[], help=text)
+    add_color(parser)
     add_keys(parser, KEYS)
     return parser
 
@@ -51,7 +54,7 @@ def run(argv: list[str]) -> int:
     settings = configuration(args)
     found = difference(_version(args.before, settings), _version(args.after, settings))
     over = exceeded(found, limits)
-    sys.stdout.write(_rendered(args.form, found, over))
+    sys.stdout.write(_rendered(args, found, over))
     return 1 if over else 0
 
 
@@ -72,17 +75,17 @@ def _version(text: str, configuration: Configuration) -> ModelVersion:
     return ModelVersion(text, lint_file(given.path, settings, given.data), layers)
 
 
-def _rendered(form: str, found: ModelDifference, over: tuple[Figure, ...]) -> str:
-    if form == "json":
+def _rendered(args: argparse.Namespace, found: ModelDifference, over: tuple[Figure, ...]) -> str:
+    if args.form == "json":
         import json
 
         from onnxlint_cmsis.comparison.comparison_json import comparison_json
 
         return json.dumps(comparison_json(found, over), indent=1) + "\n"
-    if form == "markdown":
+    if args.form == "markdown":
         from onnxlint_cmsis.comparison.comparison_markdown import comparison_markdown
 
         return comparison_markdown(found, over)
     from onnxlint_cmsis.comparison.comparison_text import comparison_text
 
-    return comparison_text(found, over, columns())
+    return comparison_text(found, over, columns(), color=wants_color(args.color, sys.stdout))

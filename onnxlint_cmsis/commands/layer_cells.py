@@ -47,8 +47,22 @@ def layer_cells(row: Row, total: Total, names: Mapping[str, str], bar: int = BAR
         _number(row.get("constants")),
         ", ".join(each["op"] for each in row.get("fused", [])),  # type: ignore[attr-defined]
         "; ".join(f"{name} {text}" for name, text in row["classes"].items()),  # type: ignore[attr-defined]
+        _format(row.get("q_format")),
         _writes(row, names),
     ]
+
+
+def _format(found: object) -> str:
+    """Fraction bits and shifts: `in 6, w 8, b 7, out 5, <<7 >>9`; ? for those that are not known."""
+    if not isinstance(found, dict):
+        return ""
+    names = {"input": "in", "weights": "w", "bias": "b", "output": "out"}
+    weighted = found["weights"] is not None
+    kept = [name for name in names if weighted or name in ("input", "output")]
+    parts = [f"{names[name]} {'?' if found[name] is None else found[name]}" for name in kept]
+    if found["out_shift"] is not None:
+        parts.append(f"<<{found['bias_shift']} >>{found['out_shift']}")
+    return ", ".join(parts)
 
 
 def label_of(row: Row) -> str:

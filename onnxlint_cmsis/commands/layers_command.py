@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import columns
-from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
+from onnxlint_cmsis.errors import CalibrationError, UsageError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -36,6 +36,14 @@ def make_parser() -> CommandParser:
     parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
+    parser.add_argument(
+        "--calibration",
+        default="",
+        metavar="FILE",
+        help="with --api legacy: inputs for ONNX Runtime that give the Q-formats of activations, an .npy file or an "
+        ".npz file with an array for each input; the first axis counts samples",
+    )
+    add_color(parser)
     add_keys(parser, KEYS)
     return parser
 
@@ -43,7 +51,7 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     args = make_parser().parse_args(argv)
-    report = _report(args.file, configuration(args).settings_for(args.file))
+    report = _report(args.file, configuration(args).settings_for(args.file), args.calibration)
     if args.form == "json":
         import json
 
@@ -53,7 +61,9 @@ def run(argv: list[str]) -> int:
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
-        sys.stdout.write(layers_text(report, columns(), full_names=args.full_names))
+        sys.stdout.write(
+            layers_text(report, columns(), full_names=args.full_names, color=wants_color(args.color, sys.stdout))
+        )
     return 0
 
 
@@ -63,12 +73,16 @@ def _fields(total: Total) -> dict[str, object]:
     return {name: value for name, value in found.items() if value is not None or name not in ("arena_used", "time")}
 
 
-def _report(path: str, settings: Settings) -> LayersReport:
+def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
     from onnxlint_cmsis.graph.model_error import ModelError
     from onnxlint_cmsis.layers_report import layers_report
 
+    if calibration and settings.api != "legacy":
+        raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
     data = sys.stdin.buffer.read() if path == STDIN else None
     try:
-        return layers_report("<stdin>" if path == STDIN else path, settings, data)
+        return layers_report("<stdin>" if path == STDIN else path, settings, data, calibration=calibration)
+    except CalibrationError as error:
+        raise UsageError(f"--calibration: {error}") from None
     except ModelError as error:
         raise UsageError(f"{path}: {error.message}") from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.layer_cells import BAR, NO_LAYER, is_operator, kernel_of, label_of, layer_cells, mark_of
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
+from onnxlint_cmsis.reporters.plain import paint
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
 
 HEAD = (
     "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "scratch",
-    "constants", "fused", "classes", "writes",
+    "constants", "fused", "classes", "Q-format", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
-SPARE = ("runtime", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes", "writes")
+SPARE = (
+    "runtime", "Q-format", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes",
+    "writes",
+)  # fmt: skip
 """Columns that a narrow terminal leaves out, the last one first."""
 ELASTIC = {"layer": 16, "kernel": 27}
 """Columns whose cells are shortened in the middle first, and the least characters of a cell."""
@@ -42,20 +46,22 @@ RUNTIME_MARKS = {
     "?": "not decided",
 }
 """The same where a runtime is judged."""
+STYLES = {"!": "error", "x": "error", "~": "warning", "?": "note"}
+"""Styles of lines about layers with a mark."""
 MOST_NAMES = 3
 """Layers that are named before a reason which they share."""
 
 
-def layers_text(report: LayersReport, width: int, *, full_names: bool = False) -> str:
+def layers_text(report: LayersReport, width: int, *, full_names: bool = False, color: bool = False) -> str:
     """What the model is judged for, then the blocks of all targets."""
     names = {} if full_names else report.names
-    notes = "".join(f"{wrapped(note, width)}\n\n" for note in report.notes)
-    return notes + "\n".join("".join(_block(report, total, names, width)) for total in report.totals)
+    notes = "".join(f"{paint(wrapped(note, width), 'faint', color)}\n\n" for note in report.notes)
+    return notes + "\n".join("".join(_block(report, total, names, width, color)) for total in report.totals)
 
 
-def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int) -> Iterator[str]:
+def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
     rows = [row for row in report.rows if row["target"] == total.target]
-    yield f"{total.target}\n"
+    yield paint(total.target, "path", color) + "\n"
     narrow = 0 < width < NARROW
     cells = [layer_cells(row, total, names, bar=0 if narrow else BAR) for row in rows]
     empty = {name for place, name in enumerate(HEAD) if not any(line[place].strip("- ") for line in cells)}
@@ -63,9 +69,18 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
     head = [HEAD[place] for place in kept]
     lines = [[line[place] for place in kept] for line in cells]
     spare = [name for name in SPARE if name not in empty]
-    yield fitted(head, lines, NUMBERS, TableFit(width, NARROW_ELASTIC if narrow else ELASTIC, spare))
+    table = fitted(head, lines, NUMBERS, TableFit(width, NARROW_ELASTIC if narrow else ELASTIC, spare))
+    titles, *body = table.splitlines()
+    yield paint(titles, "faint", color) + "\n"
+    for line, row in zip(body, rows, strict=True):
+        yield _painted(line, mark_of(row), color) + "\n"
     for line in (*_legend(rows, names), *total_lines(total)):
-        yield wrapped(line, width) + "\n"
+        yield _painted(wrapped(line, width), line[:1], color) + "\n"
+
+
+def _painted(text: str, mark: str, color: bool) -> str:
+    """The text in the style of its layer's mark."""
+    return paint(text, STYLES[mark], color) if mark in STYLES else text
 
 
 def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
@@ -81,6 +96,8 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
     yield from _ranges(rows, names)
     yield from _reasons(rows, names)
+    unknown = {str(found["unknown"]) for row in rows if isinstance(found := row.get("q_format"), dict)} - {""}
+    yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
 
 
 def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:

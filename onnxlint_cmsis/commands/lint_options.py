@@ -6,6 +6,7 @@ import argparse
 
 from onnxlint_cmsis.commands.command_table import command_help
 from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys
+from onnxlint_cmsis.commands.terminal import add_color
 from onnxlint_cmsis.version import __version__
 
 DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M: kernels, errors, wrong results, missed speed."
@@ -40,7 +41,7 @@ def make_parser() -> CommandParser:
     add("--sarif-category", metavar="NAME", default="", help="category of the run in SARIF, where several are uploaded")
     add("--show-settings", action="store_true", help="print the settings of the first file and where they come from")
     add("--show-files", action="store_true", help="print the files that would be linted")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="colour the text. Default: auto.")
+    add_color(parser)
     add("--full-names", action="store_true", help="show names as they stand in the file, not their short forms")
     add("--explain", action="store_true", help="tell kernel, source, reason and evidence of each finding")
     add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")

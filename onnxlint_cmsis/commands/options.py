@@ -70,6 +70,11 @@ class CommandParser(argparse.ArgumentParser):
             raise UsageError(f"unrecognized arguments: {' '.join(left)}{hint}")
         return found
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse does, with the value that a misspelt one may stand for."""
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, f"{value!r} is not known{did_you_mean(str(value), action.choices)}")
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing the usage."""
         raise UsageError(message)

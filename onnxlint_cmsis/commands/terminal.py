@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 from typing import TextIO
@@ -16,6 +17,12 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def add_color(parser: argparse.ArgumentParser) -> None:
+    """Add the option that `wants_color` takes."""
+    choices = ("auto", "always", "never")
+    parser.add_argument("--color", choices=choices, default="auto", help="colour the text. Default: auto.")
 
 
 def columns() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import in_short
-from onnxlint_cmsis.reporters.plain import counted, printable
+from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -24,15 +24,27 @@ WORDS = {
     "unknown_layers": "layers of unknown cost",
 }
 """What each figure counts."""
+EXCEEDED = "more than --fail-on-increase allows"
+"""Behind a figure that grew too much."""
 EXACT_ARENA = "bytes of arena"
 """The same of the arena where it is known to the byte."""
 
 
-def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int) -> str:
+def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
     title = (f"{found.before} -> {found.after}", *library_lines(found))
     lines = [*title, *_figures(found, over), *_findings(found), *_layers(found)]
-    return "".join(wrapped(printable(line), width) + "\n" for line in lines)
+    return "".join(_painted(wrapped(printable(line), width), color) + "\n" for line in lines)
+
+
+def _painted(text: str, color: bool) -> str:
+    """New findings and what grew too much in the colour of errors and warnings, findings that went in that of good."""
+    came = text.startswith("  + ")
+    if " ".join(text.split()).endswith(EXCEEDED) or (came and " error " in text):
+        return paint(text, "error", color)
+    if came:
+        return paint(text, "warning" if " warning " in text else "note", color)
+    return paint(text, "good", color) if text.startswith("  - ") else text
 
 
 def library_lines(found: ModelDifference) -> Iterator[str]:
@@ -105,7 +117,7 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
         if figure.before == figure.after == 0:
             continue
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
-        mark = ": more than --fail-on-increase allows" if figure in over else ""
+        mark = f": {EXCEEDED}" if figure in over else ""
         yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{mark}"
     for pair in found.times:
         yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"

@@ -11,6 +11,7 @@ from onnxlint_cmsis.config.frequencies import frequency
 from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED
 from onnxlint_cmsis.config.known_boards import known_board
 from onnxlint_cmsis.config.setting_schemas import MAX_MULTIPLE, SUPPRESSION_KEYS
+from onnxlint_cmsis.errors import close_to
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def text(_key: Key, value: object) -> str:
 def choice(key: Key, value: object) -> str:
     """One of the texts that the key allows."""
     if value not in key.allowed or not isinstance(value, str):
-        raise ValueError(f"{value!r} is not one of {', '.join(key.allowed)}")
+        meant = close_to(value, list(key.allowed)) if isinstance(value, str) else []
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise ValueError(f"{value!r} is not one of {', '.join(key.allowed)}{hint}")
     return value
 
 

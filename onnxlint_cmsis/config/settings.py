@@ -78,10 +78,10 @@ class Settings:
     runtime: Runtime = setting(
         "runtime",
         AUTO,
-        "Who calls CMSIS-NN: direct (the application, as the functions want), tflm (TensorFlow Lite Micro), executorch "
-        "or tvm (up to 0.18.0), with @ and a commit or date for another revision than the newest that was reviewed "
-        "(tflm@2026-06). auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN: "
-        "that one is judged unless `release` is set.",
+        "Who calls CMSIS-NN: direct (the application itself), tflm (TensorFlow Lite Micro), executorch or tvm (up to "
+        "0.18.0). @ and a commit or date choose another revision than the newest that was reviewed (tflm@2026-06). "
+        "auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN, which is judged "
+        "unless `release` is set.",
         option="--runtime",
         metavar="NAME[@VERSION]",
     )
@@ -99,15 +99,15 @@ class Settings:
         "",
         "RAM of the device, which arena and scratch have to fit: 65536, 256K, 1M. K and KiB are 1,024 bytes, M and MiB "
         "1,024 of those; kB is 1,000 bytes and MB 1,000,000. A table of CPU = size, or CPU=SIZE on the command line, "
-        "gives each target a size. Without it nothing is said about RAM.",
+        "gives each target a size. Without it no rule looks at RAM.",
         option="--ram",
         metavar="[CPU=]SIZE",
     )
     flash: dict[str, int] = setting(
         "memory",
         "",
-        "Flash of the device, which the model's constants have to fit; written like `ram`. Without it nothing is said "
-        "about flash.",
+        "Flash of the device, which the model's constants have to fit; written like `ram`. Without it no rule looks at "
+        "flash.",
         option="--flash",
         metavar="[CPU=]SIZE",
     )
@@ -115,7 +115,7 @@ class Settings:
         "memory",
         "",
         "Stack that a scratch buffer may take where the application calls CMSIS-NN itself and keeps these buffers "
-        "there; written like `ram`. Without it nothing is said about the stack.",
+        "there; written like `ram`. Without it no rule looks at the stack.",
         option="--stack",
         metavar="[CPU=]SIZE",
     )
@@ -131,8 +131,8 @@ class Settings:
         "frequency",
         "",
         "Clock of the CPU, for a predicted time in milliseconds: 120MHz, 64000kHz, 120000000. A table of CPU = clock, "
-        "or CPU=CLOCK on the command line, gives each target one. The time is a range with its source, for the CPUs "
-        "that public measurements are known of. Without a clock nothing is said about time.",
+        "or CPU=CLOCK on the command line, gives each target one. The time is a range with its source, for CPUs "
+        "with public measurements. Without a clock no time is predicted.",
         option="--clock",
         metavar="[CPU=]CLOCK",
     )
@@ -162,7 +162,7 @@ class Settings:
     one_channel: str = setting(
         "choice",
         ONE_CHANNEL[0],
-        "What a convolution with one group over one input channel becomes: converters make either of it.",
+        "What a convolution with one group over one input channel becomes: converters make either of the two.",
         allowed=ONE_CHANNEL,
         option="--one-channel",
     )
@@ -177,7 +177,7 @@ class Settings:
     select: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules to run: codes, prefixes of codes or names. Starts afresh: ignore and extend-* of the file fall away.",
+        "Rules to run: codes, prefixes of codes or names. ignore and extend-* of the file no longer hold.",
         option="--select",
         metavar="CODES",
         forgets=("ignore", "extend-select", "extend-ignore"),
@@ -194,7 +194,7 @@ class Settings:
     fixable: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules whose findings --fix may act on. Starts afresh: unfixable and extend-fixable of the file fall away.",
+        "Rules whose findings --fix may act on. unfixable and extend-fixable of the file no longer hold.",
         option="--fixable",
         metavar="CODES",
         forgets=("unfixable", "extend-fixable"),
@@ -272,7 +272,7 @@ class Settings:
         "faster",
         "How --fix chooses channel counts: faster (fewest predicted instructions), route (missed routing conditions "
         "only) or align (multiples of `align`, whatever they cost). Each steps around errors and wrong results first. "
-        "What it acts on are the rules that run on the file: CNN3xx, and CNN2xx or, for route, CNN1xx.",
+        "It acts on rules that run on the file: CNN3xx, and CNN2xx or, for route, CNN1xx.",
         allowed=POLICIES,
         option="--fix-policy",
     )
@@ -286,7 +286,7 @@ class Settings:
     min_gain: float = setting(
         "percent",
         0.5,
-        "Percent of a model's predicted instructions that the policy faster has to save, or else leaves it alone.",
+        "Percent of a model's predicted instructions that the policy faster has to save; otherwise it changes nothing.",
         option="--min-gain",
         metavar="PERCENT",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "path": "1", "code": "1", "faint": "2"}
+_COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
 
 
 def printable(text: str) -> str:

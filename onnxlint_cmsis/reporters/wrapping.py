@@ -14,6 +14,8 @@ _TIED = "\N{NO-BREAK SPACE}%"
 """A percent sign that stays with its number."""
 INDENT = 4
 """Columns that the lines after the first are moved in by."""
+LABELS = {"proof": "good", "left": "warning", "do": "path"}
+"""Styles of labels that are not faint."""
 NARROWEST = 40
 """Columns that are used even where the terminal has fewer."""
 
@@ -37,4 +39,4 @@ def labelled(label: str, text: str, run: Run) -> str:
     """A line under a finding or file: a label in a column, then the text, the lines after the first below it."""
     line = wrapped(f"{' ' * INDENT}{label:<8} {printable(text)}", run.width, INDENT + 9)
     start = INDENT + 8
-    return f"{' ' * INDENT}{paint(line[INDENT:start], 'faint', run.color)}{line[start:]}"
+    return f"{' ' * INDENT}{paint(line[INDENT:start], LABELS.get(label, 'faint'), run.color)}{line[start:]}"

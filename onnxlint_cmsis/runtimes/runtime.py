@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.errors import did_you_mean
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Target
 
@@ -97,7 +98,9 @@ def runtime_of(text: str) -> Runtime:
             raise ValueError(f"'{text}': {name} has no revisions")
         return DIRECT if name == DIRECT.name else Runtime(AUTO)
     if name not in NAMES:
-        raise ValueError(f"runtime '{text}' is not known; allowed: {', '.join(NAMES)}, with @ and a commit or date")
+        hint = did_you_mean(name, NAMES)
+        with_version = "" if hint.endswith("?") else ", with @ and a commit or date"
+        raise ValueError(f"runtime '{text}' is not known{hint}{with_version}")
     if at and not version:
         raise ValueError(f"'{text}': a commit or date has to follow the @")
     if name == TFLM:

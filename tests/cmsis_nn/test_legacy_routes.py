@@ -113,19 +113,17 @@ def test_depthwise_takes_one_output_for_each_input_channel(in_c: int, out_c: int
 
 
 @pytest.mark.parametrize(
-    ("entry", "depth", "kernel"),
+    ("entry", "function"),
     [
-        ("fully_connected_q7", 4, "arm_fully_connected_q7_opt"),
-        ("fully_connected_q7", 3, "arm_fully_connected_q7"),
-        ("fully_connected_q15", 2, "arm_fully_connected_q15_opt"),
-        ("fully_connected_q15", 1, "arm_fully_connected_q15"),
-        ("fully_connected_q7q15", 2, "arm_fully_connected_mat_q7_vec_q15_opt"),
-        ("fully_connected_q7q15", 1, "arm_fully_connected_mat_q7_vec_q15"),
+        ("fully_connected_q7", "arm_fully_connected_q7"),
+        ("fully_connected_q15", "arm_fully_connected_q15"),
+        ("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15"),
     ],
 )
-def test_a_short_vector_keeps_out_of_the_interleaved_function(entry: str, depth: int, kernel: str) -> None:
-    found = taken(KernelCall(entry, Dims(1, 1, 1, depth), Dims(depth, 1, 1, 8), Dims(1, 1, 1, 8)), "m4")
-    assert (found.kernel, ids(found)) == (kernel, [])
+@pytest.mark.parametrize(("out_c", "end"), [(4, "_opt"), (3, "")])
+def test_four_rows_are_interleaved(entry: str, function: str, out_c: int, end: str) -> None:
+    found = taken(KernelCall(entry, Dims(1, 1, 1, 1), Dims(1, 1, 1, out_c), Dims(1, 1, 1, out_c)), "m4")
+    assert (found.kernel, ids(found)) == (function + end, [])
 
 
 def test_pools_are_square() -> None:

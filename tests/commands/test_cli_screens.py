@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,32 @@ def test_a_table_leaves_columns_out_before_it_cuts_what_has_to_stay(width: int) 
     assert max(map(len, text.splitlines())) <= width
     assert ("third" in text) == (width >= 8 + 2 + 10 + 2 + 10)
     assert "a...a" in text or width > 54
+
+
+@needs_models
+@pytest.mark.parametrize(
+    ("words", "styles"),
+    [
+        (["layers", "--target", "cortex-m55", "cases/torch/cnn1d_def.onnx"], {"1", "2", "1;31"}),
+        (["compare", "--target", "cortex-m4", SCREENS["dscnn"], SCREENS["clean"]], {"32"}),
+        (["compare", "--target", "cortex-m4", SCREENS["clean"], SCREENS["dscnn"]], {"1;33"}),
+        ([SCREENS["vww"]], {"1", "2", "1;33"}),
+    ],
+)
+def test_colours_have_a_meaning_and_change_no_text(
+    words: list[str], styles: set[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(paths.SHARED)
+    texts = []
+    for variables in ({}, {"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "NO_COLOR": "1"}):
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            main([*words, "--isolated"])
+            texts.append(capsys.readouterr().out)
+    plain, coloured, refused = texts
+    assert plain == refused == re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert {*re.findall(r"\x1b\[([\d;]+)m", coloured)} - {"0"} >= styles

@@ -15,8 +15,9 @@ import yaml
 from onnxlint_cmsis.cli import main
 from support import paths
 from support.models import one_node
-from support.tflite_chains import Chain, residual
+from support.tflite_chains import Chain
 from support.tflite_models import conv_model, one_operator, tensor
+from support.tflite_steps import residual
 from support.tflite_writer import operator_code, write
 
 

@@ -16,7 +16,7 @@ from onnxlint_cmsis.comparison.limits import growth_limits
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.layer_rows import Row
 from support.models import text
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 SLOW = """
     <ir_version: 8, opset_import: ["" : 13]>

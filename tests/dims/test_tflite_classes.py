@@ -14,8 +14,9 @@ from onnxlint_cmsis.operators.derived import derived_values
 from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.types import Freedom
 from support import paths
-from support.tflite_chains import Chain, concat, conv, depthwise, flat_dense, mean_and_dense, residual
+from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
+from support.tflite_steps import concat, conv, depthwise, flat_dense, mean_and_dense, residual
 from support.tflite_writer import write
 
 

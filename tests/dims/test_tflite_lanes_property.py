@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis import AnalysisSettings
 from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
 

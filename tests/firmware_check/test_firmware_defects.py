@@ -113,6 +113,8 @@ def test_builds_differ_in_the_layer_that_first_writes_other_bytes() -> None:
     assert not uneven.made_by(second, zeros, ones)
     assert not uneven.made_by(first, zeros, zeros)
     assert uneven.made_by(second, zeros, ones)
+    assert uneven.made_by(first, zeros, ones, overruns=True)
+    assert not uneven.made_by(replace(first, inputs=()), zeros, ones), "its inputs may be overwritten"
 
 
 def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:

@@ -19,6 +19,7 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
 from support.tflite_models import tensor
+from support.tflite_steps import random_chain
 from support.tflite_writer import operator_code, write
 
 needs_litert = pytest.mark.skipif(
@@ -111,6 +112,46 @@ def test_layers_are_the_calls_of_the_interpreter():
     assert convolution.numbers["limits"] == (0, 127)
     assert [array.values.size for array in convolution.arrays] == [144, 4, 4, 4]
     assert made.steps[4].inputs[0].buffer == made.steps[3].output.buffer, "a RESHAPE is the same memory"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 13])
+def test_a_call_has_a_bias_where_the_file_has_one(seed):
+    """Dense layers and convolutions of random chains, with and without."""
+    program = program_of(random_chain(seed, 7))
+    weighted = [step for step in program.steps if any(array.name == "weights" for array in step.arrays)]
+    assert weighted
+    for step in weighted:
+        assert step.call.bias is any(array.name == "bias" for array in step.arrays), step.label
+
+
+def softmaxes():
+    """A softmax of int8, one of int16, one from int8 to int16."""
+    ends = [("INT8", 0.1, 5, "INT8", 1 / 256, -128), ("INT16", 8 / 32767, 0, "INT16", 1 / 32768, 0),
+            ("INT8", 0.06, -9, "INT16", 1 / 65536, -32768)]  # fmt: skip
+    tensors = []
+    for number, (kind, scale, zero, result, step, lowest) in enumerate(ends):
+        for name, of, each, point in ((f"x{number}", kind, scale, zero), (f"y{number}", result, step, lowest)):
+            made = {**tensor(name, [3, 40], scale=(each,)), "type": of}
+            made["quantization"]["zero_point"] = [point]
+            tensors.append(made)
+    operators = [
+        {"opcode_index": 0, "inputs": [at], "outputs": [at + 1], "builtin_options": ("SoftmaxOptions", {"beta": 1.0})}
+        for at in (0, 2, 4)
+    ]
+    graph = {"tensors": tensors, "inputs": [0, 2, 4], "outputs": [1, 3, 5], "operators": operators}
+    return write({"version": 3, "operator_codes": [operator_code("SOFTMAX")], "subgraphs": [graph], "buffers": [{}]})
+
+
+@pytest.mark.skipif(not WHOLE, reason="ONNXLINT_CMSIS_NN names no checkout of CMSIS-NN")
+@needs_firmware
+@needs_litert
+def test_each_softmax_is_that_of_litert_bit_for_bit(tmp_path):
+    (tmp_path / "softmaxes.tflite").write_bytes(softmaxes())
+    found = data(str(tmp_path / "softmaxes.tflite"), *LIBRARY, "--target", "cortex-m55")["checks"][0]
+    functions = [layer["function"] for layer in found["layers"]]
+    assert functions == ["arm_softmax_s8", "arm_softmax_s16", "arm_softmax_s8_s16"]
+    for layer in found["layers"]:
+        assert (layer["differences"]["count"], layer["differences_from_plain_integers"]["count"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from support.models import one_node
 from support.report_models import written_report
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 GRAPH_NODE_DATA = {
     "type": "object",

@@ -20,7 +20,7 @@ from onnxlint_cmsis.html_report.report_input import report_input
 from support.html_pages import HtmlPage
 from support.paths import ROOT
 from support.report_models import NET, write_model, written_report
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 NASTY = "</svg><script>alert('x')</script>&\"\u202e"
 

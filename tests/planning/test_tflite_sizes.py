@@ -26,7 +26,7 @@ from onnxlint_cmsis.runtimes.tflm.tflm_lowering import nodes_of
 from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.types import Dims, Freedom, KernelCall, Pair, Target
 from support import paths
-from support.tflite_chains import random_chain
+from support.tflite_steps import random_chain
 
 TARGET = parse_target("cortex-m55", "main")
 FOLDER = paths.SHARED / "models" / "tflite"

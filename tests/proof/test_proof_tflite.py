@@ -18,7 +18,7 @@ from onnxlint_cmsis.proof.element_map import Held
 from onnxlint_cmsis.proof.prover import Prover
 from onnxlint_cmsis.proof.verify import observe
 from onnxlint_cmsis.results.proof_result import Proof
-from support.random_tflite import RandomModel
+from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import operator_code, write
 
@@ -33,17 +33,17 @@ def prove(old: bytes, new: bytes, **more: Any) -> Proof:
 
 def two_layers(weights: int = 2, **more: Any) -> bytes:
     """A convolution, and a maximum that hides most of what it makes."""
-    model = RandomModel(0)
-    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0, **more)
+    chain = Chain(0)
+    source = chain.activation([1, 3, 3, 2], 0.05, 0, name="x", **more)
     pair = (
-        model.constant("w", [2, 1, 1, 2], "INT8", [weights, 3, 0, 0], [0.5, 0.25], 0),
-        model.constant("b", [2], "INT32", [5, 9], [0.025, 0.0125], 0),
+        chain.constant(np.array([[[[weights, 3]]], [[[0, 0]]]], np.int8), [0.5, 0.25], name="w"),
+        chain.constant(np.array([5, 9], np.int32), [0.025, 0.0125], name="b"),
     )
     options = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
-    first = model.operator("CONV_2D", [source, *pair], model.tensor("c", [1, 3, 3, 2], 0.1, 0), options)
-    top = model.constant("top", [1], "INT8", [127], [0.1], 0)
-    last = model.operator("MAXIMUM", [first, top], model.tensor("y", [1, 3, 3, 2], 0.1, 0), None)
-    return model.finished(source, last)
+    first = chain.add("CONV_2D", [source, *pair], chain.activation([1, 3, 3, 2], 0.1, 0, name="c"), options)
+    top = chain.constant(np.array([127], np.int8), [0.1], name="top")
+    last = chain.add("MAXIMUM", [first, top], chain.activation([1, 3, 3, 2], 0.1, 0, name="y"))
+    return chain.converted(source, last)
 
 
 def test_a_model_equals_itself() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from onnxlint_cmsis.config.resolve import make_settings
@@ -10,7 +11,7 @@ from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
-from support.random_tflite import RandomModel
+from support.tflite_chains import Chain
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
 
@@ -34,14 +35,13 @@ def proven(fixed: Fixed, name: str, text: str) -> TfliteModel:
 
 def test_a_wide_depthwise_layer_without_a_bias_gets_zeros() -> None:
     """arm_depthwise_conv_s8_opt adds offsets to the address of the bias, null or not,."""
-    model = RandomModel(1)
-    source = model.tensor("x", [1, 6, 6, 140], 0.05, 0)
-    weights, _ = model.weights("w", [1, 3, 3, 140], 3, source, set())
-    del model.tensors[-1]
-    made = model.tensor("y", [1, 6, 6, 140], 0.05, 0)
+    chain = Chain(1)
+    source = chain.activation([1, 6, 6, 140], 0.05, 0)
+    weights = chain.constant(whole(chain, [1, 3, 3, 140]), chain.scales(140), axis=3)
+    made = chain.activation([1, 6, 6, 140], 0.05, 0)
     options = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
-    last = model.operator("DEPTHWISE_CONV_2D", [source, weights], made, ("DepthwiseConv2DOptions", options))
-    new = proven(fix(model.finished(source, last)), "zero-bias", "gets a bias of zeros")
+    last = chain.add("DEPTHWISE_CONV_2D", [source, weights], made, ("DepthwiseConv2DOptions", options))
+    new = proven(fix(chain.model([source], [last])), "zero-bias", "gets a bias of zeros")
     main = new.subgraphs[0]
     bias = main.tensors[main.operators[0].inputs[2]]
     assert (bias.elem_type, bias.shape, new.bytes_of(bias.buffer)) == ("INT32", (140,), bytes(560))
@@ -51,19 +51,25 @@ def test_a_wide_depthwise_layer_without_a_bias_gets_zeros() -> None:
     assert bias.quantization.scales == pytest.approx([0.05 * scale for scale in scales.scales])
 
 
+def whole(chain: Chain, shape: list[int]) -> np.ndarray:
+    """Weights without a row or column of zeros."""
+    return chain.rng.integers(1, 128, shape).astype(np.int8)
+
+
 def row(*, layers: int = 1, padding: str = "SAME") -> bytes:
     """1x5 convolutions of a row of 8, every second place, all with the same weights."""
-    model = RandomModel(1)
-    source = model.tensor("x", [1, 1, 8, 4], 0.05, 0)
-    pair = model.weights("w", [8, 1, 5, 4], 0, source, set())
+    chain = Chain(1)
+    source = chain.activation([1, 1, 8, 4], 0.05, 0)
+    scales = chain.scales(8)
+    pair = chain.constant(whole(chain, [8, 1, 5, 4]), scales), chain.bias(source, scales)
     options = {"padding": padding, "stride_w": 2, "stride_h": 1}
     width = 4 if padding == "SAME" else 2
-    made = [model.tensor(f"y{number}", [1, 1, width, 8], 0.05, 0) for number in range(layers)]
+    made = [chain.activation([1, 1, width, 8], 0.05, 0) for _ in range(layers)]
     for output in made:
-        model.operator("CONV_2D", [source, *pair], output, ("Conv2DOptions", options))
+        chain.add("CONV_2D", [source, *pair], output, ("Conv2DOptions", options))
     if layers == 1:
-        return model.finished(source, made[0])
-    return model.finished(source, model.operator("ADD", made, model.tensor("y", [1, 1, width, 8], 0.1, 0), None))
+        return chain.model([source], [made[0]])
+    return chain.model([source], [chain.add("ADD", made, chain.activation([1, 1, width, 8], 0.1, 0))])
 
 
 def test_a_row_gets_a_wider_window() -> None:

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from onnxlint_cmsis.dims.classes import analyse
@@ -22,7 +23,8 @@ from onnxlint_cmsis.proof.prover import Prover
 from onnxlint_cmsis.results.proof_result import Proof
 from onnxlint_cmsis.rewrite.model_bytes import resized
 from onnxlint_cmsis.types import Freedom
-from support.random_tflite import RandomModel, random_tflite
+from support.tflite_chains import Chain
+from support.tflite_steps import as_converted, conv, flat_dense
 
 FILE = "m.tflite"
 
@@ -63,25 +65,30 @@ def case(data: bytes, more: dict[int, int] | None = None) -> Case:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_models_compute_the_same_with_fewer_and_more_channels(seed: int) -> None:
-    found = case(random_tflite(seed), {leaf: random.Random((seed, leaf).__hash__()).randrange(3) for leaf in range(99)})
+    found = case(as_converted(seed), {leaf: random.Random((seed, leaf).__hash__()).randrange(3) for leaf in range(99)})
     assert found.plan.kept
     proof = found.proof()
     assert (proof.equal, proof.runtime) == (True, "LiteRT"), proof.reason
     assert proof.inner > 3
 
 
-def chain() -> bytes:
+def int8(shape: list[int], values: list[int]) -> np.ndarray:
+    return np.array(values, np.int8).reshape(shape)
+
+
+def two_layers() -> bytes:
     """A convolution with a channel that is always 5, read by one of 1x1 without padding."""
-    model = RandomModel(0)
-    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
-    weights = model.constant("w", [3, 1, 1, 2], "INT8", [1, 2, 0, 0, 3, 4], [0.5, 0.25, 0.125], 0)
-    bias = model.constant("b", [3], "INT32", [1, 40, 1], [0.025, 0.0125, 0.00625], 0)
+    chain = Chain(0)
+    source = chain.activation([1, 3, 3, 2], 0.05, 0, name="x")
+    weights = chain.constant(int8([3, 1, 1, 2], [1, 2, 0, 0, 3, 4]), [0.5, 0.25, 0.125], name="w")
+    bias = chain.constant(np.array([1, 40, 1], np.int32), [0.025, 0.0125, 0.00625], name="b")
     options = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
-    first = model.operator("CONV_2D", [source, weights, bias], model.tensor("c", [1, 3, 3, 3], 0.1, 0), options)
-    after = model.constant("v", [2, 1, 1, 3], "INT8", [1, 2, 3, 4, 5, 6], [0.5, 0.25], 0)
-    added = model.constant("a", [2], "INT32", [7, 8], [0.05, 0.025], 0)
-    last = model.operator("CONV_2D", [first, after, added], model.tensor("y", [1, 3, 3, 2], 0.1, 0), options)
-    return model.finished(source, last)
+    made = chain.activation([1, 3, 3, 3], 0.1, 0, name="c")
+    first = chain.add("CONV_2D", [source, weights, bias], made, options)
+    after = chain.constant(int8([2, 1, 1, 3], [1, 2, 3, 4, 5, 6]), [0.5, 0.25], name="v")
+    added = chain.constant(np.array([7, 8], np.int32), [0.05, 0.025], name="a")
+    last = chain.add("CONV_2D", [first, after, added], chain.activation([1, 3, 3, 2], 0.1, 0, name="y"), options)
+    return chain.model([source], [last])
 
 
 def tensors(data: bytes) -> tuple[TfliteModel, dict[str, TfliteTensor]]:
@@ -90,7 +97,7 @@ def tensors(data: bytes) -> tuple[TfliteModel, dict[str, TfliteTensor]]:
 
 
 def test_a_constant_channel_goes_into_the_next_bias() -> None:
-    found = case(chain())
+    found = case(two_layers())
     model, named = tensors(found.new)
     assert (named["w"].shape, named["v"].shape, named["c"].shape) == ((2, 1, 1, 2), (2, 1, 1, 2), (1, 3, 3, 2))
     assert named["w"].quantization is not None
@@ -102,25 +109,24 @@ def test_a_constant_channel_goes_into_the_next_bias() -> None:
 
 def test_biases_of_older_converters_keep_their_axis_and_get_their_scales() -> None:
     """They name axis 3 for a vector."""
-    model = RandomModel(0)
-    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
-    last = model.head(model.convolution(source))
-    bias = next(each for each in model.tensors if each["name"] == "conv0/b")
+    chain = Chain(0)
+    source = chain.activation([1, 3, 3, 2], 0.05, 0)
+    last = flat_dense(chain, conv(chain, source))
+    bias = chain.tensors[chain.operators[0]["inputs"][2]]
     bias["quantization"]["quantized_dimension"] = 3
-    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
-    stored = tensors(found.new)[1]["conv0/b"]
+    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
+    stored = tensors(found.new)[1][bias["name"]]
     assert stored.quantization is not None
     assert (len(stored.quantization.scales), stored.quantization.axis) == (stored.shape[0], 3)
     assert found.proof().equal
 
 
 def test_scales_along_no_axis_are_left_alone() -> None:
-    model = RandomModel(0)
-    source = model.tensor("x", [1, 3, 3, 2], 0.05, 0)
-    last = model.head(model.convolution(source))
-    weights = next(each for each in model.tensors if each["name"] == "conv0/w")
-    weights["quantization"]["quantized_dimension"] = 7
-    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
+    chain = Chain(0)
+    source = chain.activation([1, 3, 3, 2], 0.05, 0)
+    last = flat_dense(chain, conv(chain, source))
+    chain.tensors[chain.operators[0]["inputs"][1]]["quantization"]["quantized_dimension"] = 7
+    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
     assert found.plan.kept == {}
     locks = [str(lock) for group in found.dimensions.classes for lock in group.locks]
     assert any("scales that do not lie along axis 7" in lock for lock in locks)
@@ -128,15 +134,15 @@ def test_scales_along_no_axis_are_left_alone() -> None:
 
 def dense() -> bytes:
     """Two fully connected layers; the first makes 5 of everything in one place, the second has no bias."""
-    model = RandomModel(0)
-    source = model.tensor("x", [1, 2], 0.05, 0)
-    weights = model.constant("w", [3, 2], "INT8", [1, 2, 0, 0, 3, 4], [0.5], 0)
-    bias = model.constant("b", [3], "INT32", [1, 20, 1], [0.025], 0)
+    chain = Chain(0)
+    source = chain.activation([1, 2], 0.05, 0)
+    weights = chain.constant(int8([3, 2], [1, 2, 0, 0, 3, 4]), [0.5])
+    bias = chain.constant(np.array([1, 20, 1], np.int32), [0.025])
     options = ("FullyConnectedOptions", {})
-    first = model.operator("FULLY_CONNECTED", [source, weights, bias], model.tensor("c", [1, 3], 0.1, 0), options)
-    after = model.constant("v", [2, 3], "INT8", [1, 2, 3, 4, 5, 6], [0.5], 0)
-    last = model.operator("FULLY_CONNECTED", [first, after, -1], model.tensor("y", [1, 2], 0.1, 0), options)
-    return model.finished(source, last)
+    first = chain.add("FULLY_CONNECTED", [source, weights, bias], chain.activation([1, 3], 0.1, 0), options)
+    after = chain.constant(int8([2, 3], [1, 2, 3, 4, 5, 6]), [0.5], name="v")
+    last = chain.add("FULLY_CONNECTED", [first, after, -1], chain.activation([1, 2], 0.1, 0), options)
+    return chain.model([source], [last])
 
 
 def test_a_layer_without_a_bias_gets_one_in_the_unit_of_its_sum() -> None:
@@ -153,15 +159,16 @@ def test_a_layer_without_a_bias_gets_one_in_the_unit_of_its_sum() -> None:
 
 def test_a_reshape_states_its_new_sizes_twice() -> None:
     """The sizes are an input, and converters repeat them in the options."""
-    model = RandomModel(3)
-    source = model.tensor("x", [1, 2, 2, 3], 0.05, 0)
-    last = model.head(model.convolution(source))
-    found = case(model.finished(source, last), dict.fromkeys(range(9), 2))
-    reshape = next(each for each in read_tflite(FILE, found.new).subgraphs[0].operators if each.op == "RESHAPE")
+    chain = Chain(3)
+    source = chain.activation([1, 2, 2, 3], 0.05, 0)
+    last = flat_dense(chain, conv(chain, source))
+    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
     made, named = tensors(found.new)
-    size = named["row"].shape[1]
-    assert size != found.graph.shape("row")[1]  # type: ignore[index]
-    stated = made.bytes_of(named["sizes"].buffer)
+    reshape = next(each for each in made.subgraphs[0].operators if each.op == "RESHAPE")
+    sizes, row = (chain.tensors[place]["name"] for place in (reshape.inputs[1], reshape.outputs[0]))
+    size = named[row].shape[1]
+    assert size != found.graph.shape(row)[1]  # type: ignore[index]
+    stated = made.bytes_of(named[sizes].buffer)
     assert stated[4:] in (size.to_bytes(4, "little"), (-1).to_bytes(4, "little", signed=True))
     assert reshape.options["new_shape"] in ((1, size), (-1, size))
     assert found.proof().equal
@@ -169,7 +176,7 @@ def test_a_reshape_states_its_new_sizes_twice() -> None:
 
 def other_types(data: str, weights: str) -> bytes:
     """Three convolutions; the second has two channels that do nothing, the third sums over all."""
-    model = RandomModel(4)
+    chain = Chain(4)
     kind, width = ("INT64", 8) if data == "INT16" else ("INT32", 4)
 
     def constant(name: str, shape: list[int], kind: str, values: list[int], scales: list[float]) -> int:
@@ -178,26 +185,28 @@ def other_types(data: str, weights: str) -> bytes:
             raw = bytes(low | high << 4 for low, high in zip(halves[::2], halves[1::2], strict=True))
         else:
             raw = b"".join(value.to_bytes(1 if kind == "INT8" else width, "little", signed=True) for value in values)
-        model.buffers.append({"data": list(raw)})
+        chain.buffers.append({"data": list(raw)})
         quantization = {"scale": scales, "zero_point": [0] * len(scales), "quantized_dimension": 0}
-        place = {"name": name, "shape": shape, "type": kind, "buffer": len(model.buffers) - 1}
-        model.tensors.append({**place, "quantization": quantization})
-        return len(model.tensors) - 1
+        place = {"name": name, "shape": shape, "type": kind, "buffer": len(chain.buffers) - 1}
+        chain.tensors.append({**place, "quantization": quantization})
+        return len(chain.tensors) - 1
 
-    last = source = model.tensor("x", [1, 3, 3, 3], 0.05, 0)
+    last = source = chain.activation([1, 3, 3, 3], 0.05, 0)
     for number, (count, dead) in enumerate(((5, ()), (5, (1, 3)), (3, ()))):
-        channels = model.shape(last)[3]
-        values = [0 if place // channels in dead else model.rng.randrange(-8, 8) for place in range(count * channels)]
+        channels = chain.shape(last)[3]
+        values = [
+            0 if place // channels in dead else int(chain.rng.integers(-8, 8)) for place in range(count * channels)
+        ]
         scales = [0.01 * (1 + place) for place in range(count)]
         stored = constant(f"w{number}", [count, 1, 1, channels], weights, values, scales)
-        biases = [0 if place in dead else model.rng.randrange(-99, 99) for place in range(count)]
+        biases = [0 if place in dead else int(chain.rng.integers(-99, 99)) for place in range(count)]
         added = constant(f"b{number}", [count], kind, biases, [0.05 * scale for scale in scales])
         options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU"}
-        made = model.tensor(f"c{number}", [1, 3, 3, count], 0.05, 0)
-        last = model.operator("CONV_2D", [last, stored, added], made, ("Conv2DOptions", options))
-    for each in model.tensors:
+        made = chain.activation([1, 3, 3, count], 0.05, 0)
+        last = chain.add("CONV_2D", [last, stored, added], made, ("Conv2DOptions", options))
+    for each in chain.tensors:
         each["type"] = data if not each["buffer"] else each["type"]
-    return model.finished(source, last)
+    return chain.model([source], [last])
 
 
 @pytest.mark.parametrize(("data", "weights"), [("INT16", "INT8"), ("INT8", "INT4")])

@@ -1,16 +1,18 @@
-"""Random int8 and int16 models for `tflite_writer.write`: layers with dead rows and columns, joined in many ways."""
+"""Models for `tflite_writer.write` in the making: tensors, constants and operators of int8 or int16, by number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from support.tflite_writer import operator_code, write
 
-ACTIVATIONS = ("NONE", "RELU", "RELU6")
-INT8 = (-128, 127)
+VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4} | dict.fromkeys(
+    ("ADD", "MEAN", "PAD", "CONCATENATION", "AVERAGE_POOL_2D", "MAX_POOL_2D", "LOGISTIC", "MUL", "RELU"), 2
+)
+"""Versions of operators on int8; 1 for others."""
 
 
 class Chain:
@@ -29,25 +31,28 @@ class Chain:
         """A tensor with its quantization."""
         axis = more.pop("axis", 0)
         quantization = {"scale": scale, "zero_point": zero, "quantized_dimension": axis} if scale else None
-        name = f"t{len(self.tensors)}"
+        name = more.pop("name", "") or f"t{len(self.tensors)}"
         self.tensors.append({"name": name, "shape": shape, "type": kind, "quantization": quantization, **more})
         return len(self.tensors) - 1
 
-    def activation(self, shape: list[int], scale: float | None = None, zero: int | None = None) -> int:
+    def activation(self, shape: list[int], scale: float | None = None, zero: int | None = None, **more: Any) -> int:
         """An activation, of random scale and zero-point where none are given."""
         if self.wide:
             found = float(self.rng.uniform(0.0001, 0.001)) if scale is None else scale
-            return self.tensor(shape, scale=[found], zero=[0], kind="INT16", buffer=0)
+            return self.tensor(shape, scale=[found], zero=[0], kind="INT16", buffer=0, **more)
         found = float(self.rng.uniform(0.01, 0.1)) if scale is None else scale
         point = int(self.rng.integers(-128, 128)) if zero is None else zero
-        return self.tensor(shape, scale=[found], zero=[point], buffer=0)
+        return self.tensor(shape, scale=[found], zero=[point], buffer=0, **more)
 
-    def constant(self, values: np.ndarray, scale: list[float], zero: list[int], axis: int = 0) -> int:
-        """A constant of the values' type."""
+    def constant(
+        self, values: np.ndarray, scale: list[float], zero: list[int] | None = None, axis: int = 0, name: str = ""
+    ) -> int:
+        """A constant of the values' type; its zero-points are 0 where none are given, plain numbers have no `scale`."""
+        zero = [0] * len(scale) if zero is None else zero
         self.buffers.append({"data": list(np.ascontiguousarray(values).tobytes())})
         kind = values.dtype.name.upper()
         shape, buffer = list(values.shape), len(self.buffers) - 1
-        return self.tensor(shape, scale=scale, zero=zero, kind=kind, buffer=buffer, axis=axis)
+        return self.tensor(shape, scale=scale, zero=zero, kind=kind, buffer=buffer, axis=axis, name=name)
 
     def add(self, op: str, inputs: list[int], output: int, options: tuple[str, dict[str, Any]] | None = None) -> int:
         """An operator; its output."""
@@ -87,11 +92,25 @@ class Chain:
         kind = np.int64 if self.wide else np.int32
         return self.constant(values.astype(kind), [unit * scale for scale in scales], [0] * count)
 
-    def model(self, inputs: list[int], outputs: list[int]) -> bytes:
-        """The file."""
+    def model(self, inputs: list[int], outputs: list[int], *, versions: Mapping[str, int] = {}, **more: Any) -> bytes:
+        """The file, with the versions of its operators and further fields."""
         subgraph = {"tensors": self.tensors, "inputs": inputs, "outputs": outputs, "operators": self.operators}
-        codes = [operator_code(op) for op in self.codes]
-        return write({"version": 3, "operator_codes": codes, "subgraphs": [subgraph], "buffers": self.buffers})
+        codes = [operator_code(op, versions.get(op, 1)) for op in self.codes]
+        file = {"version": 3, "operator_codes": codes, "subgraphs": [subgraph], "buffers": self.buffers}
+        return write({**file, **more})
+
+    def converted(self, start: int, end: int) -> bytes:
+        """The file with what a converter writes beside the model: versions, a description, metadata, a signature."""
+        self.buffers.append({"data": list(b"1.14.0\0\0")})
+        ends = {"inputs": [{"name": "x", "tensor_index": start}], "outputs": [{"name": "y", "tensor_index": end}]}
+        return self.model(
+            [start],
+            [end],
+            versions=VERSIONS,
+            description="random",
+            metadata=[{"name": "min_runtime_version", "buffer": len(self.buffers) - 1}],
+            signature_defs=[{"signature_key": "serving_default", **ends}],
+        )
 
     def scales(self, count: int) -> list[float]:
         """A scale for each output channel."""
@@ -100,152 +119,3 @@ class Chain:
     def pick(self, choices: tuple[Any, ...]) -> Any:
         """One of several."""
         return choices[int(self.rng.integers(len(choices)))]
-
-
-def plane(size: int, kernel: int, stride: int, padding: str) -> int:
-    """Rows or columns that a window leaves."""
-    return -(-size // stride) if padding == "SAME" else (size - kernel) // stride + 1
-
-
-def conv(chain: Chain, data: int) -> int:
-    """A convolution to a random number of channels."""
-    batch, height, width, channels = chain.shape(data)
-    kernel = chain.pick((1, 1, 3)) if min(height, width) > 2 else 1
-    stride, padding, rows = chain.pick((1, 1, 2)), chain.pick(("SAME", "VALID")), int(chain.rng.integers(3, 9))
-    scales = chain.scales(rows)
-    weights = chain.constant(chain.weights([rows, kernel, kernel, channels], 0, 3), scales, [0] * rows)
-    size = [plane(each, kernel, stride, padding) for each in (height, width)]
-    options = {"padding": padding, "stride_w": stride, "stride_h": stride}
-    options["fused_activation_function"] = chain.pick(ACTIVATIONS)
-    output = chain.activation([batch, *size, rows])
-    return chain.add("CONV_2D", [data, weights, chain.bias(data, scales)], output, ("Conv2DOptions", options))
-
-
-def depthwise(chain: Chain, data: int) -> int:
-    """A depthwise convolution with a multiplier of 1 or 2."""
-    batch, height, width, channels = chain.shape(data)
-    kernel = 3 if min(height, width) > 2 else 1
-    multiplier, padding = chain.pick((1, 1, 2)), chain.pick(("SAME", "VALID"))
-    rows = channels * multiplier
-    scales = chain.scales(rows)
-    weights = chain.constant(chain.weights([1, kernel, kernel, rows], 3, None), scales, [0] * rows, 3)
-    size = [plane(each, kernel, 1, padding) for each in (height, width)]
-    options = {"padding": padding, "stride_w": 1, "stride_h": 1, "depth_multiplier": multiplier}
-    options["fused_activation_function"] = chain.pick(ACTIVATIONS)
-    output = chain.activation([batch, *size, rows])
-    inputs = [data, weights, chain.bias(data, scales)]
-    return chain.add("DEPTHWISE_CONV_2D", inputs, output, ("DepthwiseConv2DOptions", options))
-
-
-def pool(chain: Chain, data: int) -> int:
-    """A pool of 2 by 2, average or maximum."""
-    batch, height, width, channels = chain.shape(data)
-    if min(height, width) < 2:
-        return data
-    padding = chain.pick(("SAME", "VALID"))
-    options = {"padding": padding, "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
-    size = [plane(each, 2, 2, padding) for each in (height, width)]
-    output = chain.like(data, [batch, *size, channels])
-    return chain.add(chain.pick(("AVERAGE_POOL_2D", "MAX_POOL_2D")), [data], output, ("Pool2DOptions", options))
-
-
-def residual(chain: Chain, data: int) -> int:
-    """A layer of the same channels added to what it reads."""
-    channels = chain.shape(data)[3]
-    scales = chain.scales(channels)
-    weights = chain.constant(chain.weights([channels, 1, 1, channels], 0, 3), scales, [0] * channels)
-    options = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU"}
-    made = chain.activation(chain.shape(data))
-    chain.add("CONV_2D", [data, weights, chain.bias(data, scales)], made, ("Conv2DOptions", options))
-    sums = {"fused_activation_function": chain.pick(ACTIVATIONS)}
-    op, table = chain.pick((("ADD", "AddOptions"), ("SUB", "SubOptions"), ("MUL", "MulOptions")))
-    return chain.add(op, [data, made], chain.activation(chain.shape(data)), (table, sums))
-
-
-def constant_operand(chain: Chain, data: int) -> int:
-    """A constant for each channel added or multiplied."""
-    channels = chain.shape(data)[3]
-    values = chain.rng.integers(-128, 128, channels).astype(np.int16 if chain.wide else np.int8)
-    held = chain.constant(values, [0.02], [0 if chain.wide else int(values[0])])
-    op, table = chain.pick((("ADD", "AddOptions"), ("MUL", "MulOptions")))
-    options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
-    return chain.add(op, [data, held], chain.activation(chain.shape(data)), (table, options))
-
-
-def activation(chain: Chain, data: int) -> int:
-    """A function of each element."""
-    op = chain.pick(("LEAKY_RELU", "QUANTIZE", "LOGISTIC", "TANH", *(() if chain.wide else ("HARD_SWISH", "RELU"))))
-    if op == "LOGISTIC":
-        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / (32768 if chain.wide else 256), -128))
-    if op == "TANH":
-        return chain.add(op, [data], chain.activation(chain.shape(data), 1 / (32768 if chain.wide else 128), 0))
-    options = ("LeakyReluOptions", {"alpha": 0.3}) if op == "LEAKY_RELU" else None
-    return chain.add(op, [data], chain.activation(chain.shape(data)), options)
-
-
-def concat(chain: Chain, data: int) -> int:
-    """The data beside itself."""
-    batch, height, width, channels = chain.shape(data)
-    output = chain.like(data, [batch, height, width, 2 * channels])
-    return chain.add("CONCATENATION", [data, data], output, ("ConcatenationOptions", {"axis": 3}))
-
-
-def pad(chain: Chain, data: int) -> int:
-    """A row and a column around the plane, and a channel behind."""
-    counts = np.array([[0, 0], [1, 0], [0, 1], [0, int(chain.rng.integers(2))]], np.int32)
-    shape = [size + sum(pair) for size, pair in zip(chain.shape(data), counts.tolist(), strict=True)]
-    return chain.add("PAD", [data, chain.constant(counts, [], [])], chain.like(data, shape))
-
-
-def slice_(chain: Chain, data: int) -> int:
-    """All channels but the first."""
-    batch, height, width, channels = chain.shape(data)
-    if channels == 1:
-        return data
-    starts = chain.constant(np.array([0, 0, 0, 1], np.int32), [], [])
-    ends = chain.constant(np.array([batch, height, width, channels], np.int32), [], [])
-    steps = chain.constant(np.ones(4, np.int32), [], [])
-    output = chain.like(data, [batch, height, width, channels - 1])
-    return chain.add("STRIDED_SLICE", [data, starts, ends, steps], output, ("StridedSliceOptions", {"begin_mask": 7}))
-
-
-def mean_and_dense(chain: Chain, data: int) -> int:
-    """The mean of the plane, then a dense layer."""
-    batch, _, _, channels = chain.shape(data)
-    axes = chain.constant(np.array([1, 2], np.int32), [], [])
-    flat = chain.add("MEAN", [data, axes], chain.like(data, [batch, channels]), ("ReducerOptions", {}))
-    weights = chain.constant(chain.weights([5, channels], 0, 1), [0.01], [0])
-    options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
-    unit = chain.quantization(flat)[0] * 0.01
-    values = chain.rng.integers(-2000, 2000, 5).astype(np.int64 if chain.wide else np.int32)
-    bias = chain.constant(values, [unit], [0])
-    inputs = [flat, weights, bias]
-    return chain.add("FULLY_CONNECTED", inputs, chain.activation([batch, 5]), ("FullyConnectedOptions", options))
-
-
-def flat_dense(chain: Chain, data: int) -> int:
-    """All elements in a row, then a dense layer."""
-    shape = chain.shape(data)
-    count = int(np.prod(shape))
-    target = chain.constant(np.array([1, count], np.int32), [], [])
-    row = chain.like(data, [1, count])
-    chain.add("RESHAPE", [data, target], row, ("ReshapeOptions", {"new_shape": [1, count]}))
-    weights = chain.constant(chain.weights([4, count], 0, 1), [0.01], [0])
-    options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
-    made = chain.activation([1, 4])
-    return chain.add("FULLY_CONNECTED", [row, weights, -1], made, ("FullyConnectedOptions", options))
-
-
-STEPS: tuple[Callable[[Chain, int], int], ...] = (
-    *(conv, conv, conv, depthwise, depthwise, pool, residual, constant_operand, activation, concat, pad, slice_),
-)
-
-
-def random_chain(seed: int, steps: int = 5, *, wide: bool = False) -> bytes:
-    """A model of some random layers, a convolution first, a dense layer last."""
-    chain = Chain(seed, wide=wide)
-    data = start = chain.activation([1, 7, 6, 3])
-    data = conv(chain, data)
-    for _ in range(steps):
-        data = chain.pick(STEPS)(chain, data)
-    return chain.model([start], [chain.pick((mean_and_dense, flat_dense))(chain, data)])

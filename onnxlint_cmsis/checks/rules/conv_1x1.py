@@ -6,7 +6,7 @@ dilation, and from 6.0.0 on (s4: main) only when the filter has as many channels
 groups. Otherwise the layer goes through `arm_convolve_s8` (`arm_convolve_s4`), which copies its input into a
 scratch buffer first.
 
-Before 6.0.0 a grouped layer is no miss but wrong: see CNN302.
+Before 6.0.0 a grouped layer takes the 1x1 kernel, which computes it wrongly: see CNN302.
 
 **What to do.** Move padding out of a 1x1 layer: into the layer before, or away. A grouped 1x1 layer can be
 written as several layers, or as one layer whose weights hold zeros between the groups.

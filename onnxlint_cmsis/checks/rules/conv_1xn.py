@@ -1,15 +1,15 @@
 """A one-dimensional convolution misses the 1xN kernel.
 
-`arm_convolve_1_x_n_s8` (s4: from 6.0.0) serves layers whose input and filter have height 1. Only its MVE build
+`arm_convolve_1_x_n_s8` (s4: from 6.0.0) computes layers whose input and filter have height 1. Only its MVE build
 (Cortex-M52, M55, M85) differs from `arm_convolve_s8`; on all other CPUs it calls `arm_convolve_s8`, and nothing is
 missed. CMSIS_5 and 4.0.0 ask for an output width that is a multiple of 4; from 4.1.0 on `(stride.w *
-input_dims.c) % 4 == 0` is asked, and from 6.0.0 on also that the layer has no groups. Dilation along the width
-is never served.
+input_dims.c) % 4 == 0` is asked, and from 6.0.0 on also that the layer has no groups. No release takes a dilation along
+the width.
 
-Padding the input channels can reach it, and costs work: measured on an emulated Cortex-M55, the 1xN
-kernel was faster in every pair in which the number of 16-byte blocks per filter row stays the same and the
-output is at least ten times as wide as the padding before; elsewhere some pairs got slower. Only the former is
-a warning, and only for s8: the s4 kernel has not been measured.
+More input channels can reach this kernel, and cost work. On an emulated Cortex-M55 it was faster in every measured
+pair where the number of 16-byte blocks per filter row stayed the same and the output was at least ten times as wide
+as the padding before. Elsewhere some pairs got slower. So only those shapes are a warning, and only for s8: the s4
+kernel has not been measured.
 
 From 6.0.0 on this kernel returns wrong values for many geometries (CNN302). Where the padded layer would be one
 of them, the finding advises against it, as a note that names no size to change to.

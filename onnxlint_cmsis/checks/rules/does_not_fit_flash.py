@@ -1,13 +1,13 @@
 """The model's constants need more flash than the device has.
 
-This rule speaks where flash is named: `--flash 1M`, `--board nucleo-l4r5zi`, or `flash` and `board` in the
+This rule runs where flash is given: `--flash 1M`, `--board nucleo-l4r5zi`, or `flash` and `board` in the
 configuration.
 
-Of an ONNX model it counts weights, biases, multipliers and shifts as CMSIS-NN reads them; a model in float counts as
-the s8 layers that it will become. Of a `.tflite` file it counts the whole file, which firmware holds as it is. Code
+For an ONNX model it counts weights, biases, multipliers and shifts as CMSIS-NN reads them; a model in float counts as
+the s8 layers that it will become. For a `.tflite` file it counts the whole file, which firmware holds as it is. Code
 comes on top.
 
-**What to do.** Make the layers smaller that the finding names, or take out channels that do nothing (`--fix`).
+**What to do.** Make the layers that the finding names smaller, or take out channels that do nothing (`--fix`).
 """
 
 from __future__ import annotations

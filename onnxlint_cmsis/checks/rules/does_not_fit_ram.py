@@ -1,10 +1,10 @@
 """The model needs more RAM than the device has.
 
-This rule speaks where RAM is named: `--ram 256K`, `--board nucleo-l4r5zi`, or `ram` and `board` in the configuration.
+This rule runs where RAM is given: `--ram 256K`, `--board nucleo-l4r5zi`, or `ram` and `board` in the configuration.
 
-Of an ONNX model it counts the arena of the plan that the firmware check builds, and the largest scratch buffer of a
-layer. Of a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: what `arena_used_bytes()`
-answers, or what AllocateTensors needs while it plans, whichever is larger. Stack, variables and the application come on
+For an ONNX model it counts the arena of the plan that the firmware check builds, and the largest scratch buffer of a
+layer. For a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: the larger one of what
+`arena_used_bytes()` answers and what AllocateTensors needs while it plans. Stack, variables and the application come on
 top.
 
 The finding names the layer at which most bytes are alive, the tensors alive there, what scratch adds, and one change

@@ -2,7 +2,7 @@
 
 In dynamic (or hybrid) quantization the device looks for the range of an activation in every run, and computes in float
 between the layers. CMSIS-NN's functions take their offsets, multipliers and shifts as constants, and the scale of the
-result among them, so that none of these layers runs in CMSIS-NN.
+result is among them. So none of these layers runs in CMSIS-NN.
 
 **What to do.** Quantize statically, with a few hundred typical inputs. With ONNX Runtime's quantizer (tried with
 1.31.1): `quantize_static(..., calibration_data_reader)` in place of `quantize_dynamic`.

@@ -1,15 +1,15 @@
 """Layers compute in float in a quantized model.
 
-What has no QuantizeLinear behind it, or a float tensor in front, computes in float: the device converts integers to
-numbers, computes those with the compiler's float routines (on most Cortex-M without an FPU in software), and converts
-back. A layer of int8 whose result is not quantized is one of these, since CMSIS-NN needs the scale of the result. The
-finding names where the part in float begins and ends.
+A layer computes in float where no QuantizeLinear stands behind it, or where it reads a float tensor. The device
+converts integers to floats, computes with the compiler's float routines (in software on a Cortex-M without an FPU),
+and converts back. A layer of int8 whose result is not quantized computes in float, too, since CMSIS-NN needs the
+scale of the result. The finding names where the part in float begins and ends.
 
 A part at the end of a model may be wanted: a Softmax of ten numbers costs little.
 
-**What to do.** Quantize what is between as well. With ONNX Runtime's quantizer (tried with 1.31.1): leave its nodes
-out of `nodes_to_exclude`, and their operators in `op_types_to_quantize`, which may name operators that it does not
-quantize otherwise; the operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not.
+**What to do.** Quantize the layers in that part as well. With ONNX Runtime's quantizer (tried with 1.31.1): leave its
+nodes out of `nodes_to_exclude`, and their operators in `op_types_to_quantize`, which may name operators that it does
+not quantize otherwise; the operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not.
 ConvInteger and MatMulInteger give sums without a scale: quantize the float model with `quantize_static`, which makes
 none of them.
 """

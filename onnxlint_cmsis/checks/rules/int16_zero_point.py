@@ -1,7 +1,7 @@
 """int16 activations have a zero-point.
 
 CMSIS-NN's s16 functions have no offset for input or output (arm_convolve_s16.c, arm_fully_connected_s16.c): int16 has
-zero-point 0. Handed such integers, they compute other numbers and return SUCCESS.
+zero-point 0. With another zero-point they compute wrong numbers and return SUCCESS.
 
 **What to do.** Quantize int16 activations symmetrically. With ONNX Runtime's quantizer (tried with 1.31.1):
 `activation_type=QuantType.QInt16, extra_options={"ActivationSymmetric": True}`.

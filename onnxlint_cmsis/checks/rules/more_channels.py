@@ -1,20 +1,19 @@
 """The same kernel runs fewer instructions with more channels.
 
-Kernels work in blocks of 2, 4, 8 or 16 channels and go over what is left one by one, so that a few channels more, all
-zero, can cost less. Which counts those are depends on kernel, instruction set and release, and a channel count that
-several layers share has one size for all of them. The finding names a count for which the predicted instructions of
-the whole model fall, on no target rise, and by at least `min-gain`; it is the count that `--fix` would choose, with
-all the others that it would change at the same time. Where more channels step around an error or a wrong result, the
-finding on that (CNN3xx) names them at their price, and this rule says nothing.
+Kernels work in blocks of 2, 4, 8 or 16 channels and compute the rest one by one. So a few more channels, all zero,
+can cost less. The good counts depend on kernel, instruction set and release, and several layers may share one channel
+count. The finding names the count that `--fix` would choose, together with all the others that it would change: the
+predicted instructions of the whole model fall by at least `min-gain` and rise on no target. Where more channels step
+around an error or a wrong result, the finding on that (CNN3xx) names them with their price, and this rule is silent.
 
 The numbers are predicted instructions, not cycles: loops counted from the sizes, times instructions measured once for
 each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
 never proposed, unless they step around an error or a wrong result.
 
-Channels inside a Loop or Scan, which no fix can be proven for, are not told of.
+The rule is silent about channels inside a Loop or Scan, since no fix can be proven there.
 
-Searching sizes takes time, so this rule does not run while linting files larger than `size-checks-limit` or models of
-more layers than `size-checks-layers`.
+A search of sizes takes time. So this rule does not run on files larger than `size-checks-limit` or on models of more
+layers than `size-checks-layers`.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
 stay the same. Or choose the count when the model is trained next.

@@ -2,11 +2,12 @@
 
 The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
-to bring another kernel: usually a plain reference loop, sometimes none. It is told once for each model and reason,
-with the share of the model's work that these nodes do: multiply-accumulates, and for nodes without any the elements
-that they go over, each of which counts as up to 20. From 5 % on it is a warning, below a note
-([why](../cost.md#what-a-warning-is-worth)). Nodes that cost nothing are not told of, nor those that measure a scale at
-run time (CNN507).
+to bring another kernel: usually a plain reference loop, sometimes none.
+
+There is one finding for each model and reason, with the share of the model's work that these nodes do. Work is
+counted in multiply-accumulates; each element of a node without any counts as up to 20. From 5 % on the finding is a
+warning, below a note ([why](../cost.md#what-a-warning-is-worth)). It leaves out nodes that cost nothing, and those
+that measure a scale at run time (CNN507).
 
 **What to do.** Use a release that has the kernel (the message names the first), or another form of the
 operator.

@@ -1,7 +1,7 @@
 """A kernel will read or write past a buffer.
 
 The shape of this layer makes the kernel use more scratch memory than the size function of the release answers,
-or write past the end of its output. What lies behind is overwritten, and the inference may still look right.
+or write past the end of its output. The memory behind it is overwritten, and the inference may still look right.
 
 **What to do.** The message names a way round where one is known. Where only the scratch buffer is too small, a
 runtime that adds the missing bytes is safe.

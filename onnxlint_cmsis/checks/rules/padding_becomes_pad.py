@@ -1,6 +1,6 @@
 """Padding that TensorFlow Lite cannot express becomes an operator.
 
-TensorFlow Lite knows two paddings: SAME, which a rule works out from the sizes, and VALID, which is none. Other
+TensorFlow Lite knows two paddings: SAME, which follows from the sizes, and VALID, which is none. Other
 padding becomes a PAD in front of a layer with VALID: a copy of the input, and a layer without padding. The linter
 judges that layer.
 

@@ -1,7 +1,7 @@
 """A runtime adds or multiplies tensors of different shapes in reference code.
 
-TensorFlow Lite Micro's ADD and MUL call CMSIS-NN where both shapes are equal. Each broadcast, by a single number also,
-runs reference code, which works out the place of each value anew.
+TensorFlow Lite Micro's ADD and MUL call CMSIS-NN where both shapes are equal. Each broadcast, also of a single number,
+runs reference code, which works out the place of each value one by one.
 
 **What to do.** Fold a constant factor or offset into the layer in front (weights and bias), or give both tensors one
 shape.

@@ -2,7 +2,7 @@
 
 The model is quantized, and this layer is not: the runtime has float code for it that calls no function of CMSIS-NN.
 
-Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
+Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
 **What to do.** Quantize the layer as well; mostly a QuantizeLinear behind it is missing, or the quantizer left it out.
 """

@@ -4,7 +4,7 @@ Dynamic quantization stores weights as integers and keeps activations in float, 
 No kernel of CMSIS-NN does that, and TensorFlow Lite Micro refuses such layers at start ("Hybrid models are not
 supported").
 
-Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
+Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
 **What to do.** Quantize with calibration data (static quantization), so that activations have scales in the file.
 """

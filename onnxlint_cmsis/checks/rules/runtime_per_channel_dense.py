@@ -5,7 +5,7 @@ with int8 activations alone; before 2024-09 it computed them wrongly with int8, 
 TensorFlow Lite converter has made them by default since 2024. ExecuTorch lowers per-tensor weights alone, and TVM
 ends with an error.
 
-Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
+Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
 **What to do.** Quantize dense layers per tensor.
 """

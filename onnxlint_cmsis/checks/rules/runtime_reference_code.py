@@ -1,11 +1,11 @@
 """The runtime runs reference code, not CMSIS-NN.
 
-The runtime has an operator that computes the layer, in portable code that no instruction set speeds up. Where the
-runtime has a CMSIS-NN kernel for the operator, and the layer's types or shapes keep it from being taken, this is a
-warning; where it has none at all, a note.
+The runtime computes the layer in portable code that no instruction set speeds up. This is a warning where the runtime
+has a CMSIS-NN kernel for the operator, and the layer's types or shapes keep it from that kernel. It is a note where
+the runtime has no such kernel at all.
 
-**What to do.** The message says what decided. Types: int8 has the most kernels. Operators without a kernel: they cost
-the more, the larger their tensors are.
+**What to do.** The message says what decided. Types: int8 has the most kernels. An operator without a kernel
+costs more the larger its tensors are.
 """
 
 from __future__ import annotations

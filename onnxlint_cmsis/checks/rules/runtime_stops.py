@@ -1,10 +1,10 @@
 """The runtime refuses a layer, or halts.
 
-A runtime checks scales, zero-points, types and sizes before it runs a model. What does not hold makes it refuse the
-whole model at start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
+A runtime checks scales, zero-points, types and sizes before it runs a model. Where a check fails, it refuses the whole
+model at start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
 The message names the check by file and line.
 
-Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
+Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
 **What to do.** Give the layer the numbers that the check asks for: a softmax scale of 1/256 with zero-point -128,
 equal scales around pools and concatenations, int16 activations with zero-point 0.

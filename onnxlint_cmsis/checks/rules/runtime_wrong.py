@@ -1,9 +1,9 @@
 """The runtime computes a layer wrongly and reports success.
 
-The kernel of the runtime takes no notice of something that the model says, and no status tells. TensorFlow Lite
-Micro's convolutions, for one, neither check nor use the zero-point of the weights.
+The kernel of the runtime ignores something that the model says, and returns success. For example, TensorFlow Lite
+Micro's convolutions neither check nor use the zero-point of the weights.
 
-Where a rule on quantization (CNN5xx) runs that has the cause, it says what the runtime does, and this one is silent.
+Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
 **What to do.** The message says what is ignored. For weights: quantize them symmetrically.
 """

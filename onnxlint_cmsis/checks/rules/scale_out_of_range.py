@@ -1,13 +1,13 @@
 """A scale cannot be computed with.
 
-A scale is finite and above 0. A function multiplies its sums by (input scale x weight scale / output scale), which
-converters write as an int32 multiplier and a shift: from 2^30 on TensorFlow Lite's QuantizeMultiplier takes the
-largest there is, and the result is wrong. Softmax needs an input scale above 2^-26: its multiplier, the input scale
-times 2^26, has to exceed 1 (QuantizeMultiplierGreaterThanOne). Below 2^-32 QuantizeMultiplier takes 0: the channel
-gives out one number whatever goes in, which is right, and of no use.
+A scale has to be finite and above 0. A function multiplies its sums by (input scale x weight scale / output scale),
+which converters write as an int32 multiplier and a shift. From 2^30 on TensorFlow Lite's QuantizeMultiplier takes the
+largest multiplier there is, and the result is wrong. Below 2^-32 it takes 0: the channel then gives out one number
+for every input. Softmax needs an input scale above 2^-26, since its multiplier, the input scale times 2^26, has to
+exceed 1 (QuantizeMultiplierGreaterThanOne).
 
-**What to do.** Look at the layer's weights and at the data that it was calibrated with: a scale of 0 or NaN comes
-from a tensor that is constant or not finite, a tiny one from a tensor that never held anything but zero.
+**What to do.** Look at the layer's weights and at the data that it was calibrated with. A scale of 0 or NaN comes
+from a tensor that is constant or not finite, a tiny one from a tensor that was always zero.
 """
 
 from __future__ import annotations

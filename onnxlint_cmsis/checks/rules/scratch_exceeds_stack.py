@@ -1,10 +1,10 @@
 """A layer's scratch buffer is larger than the stack that is left for it.
 
-This rule speaks where a stack is named, `--stack 2K` or `stack` in the configuration, and where the application calls
-CMSIS-NN itself: runtimes put scratch buffers into their arena. A function takes its buffer by `ctx.buf` and does not
-ask where it lies; on the stack it comes on top of what the application's own functions take.
+This rule runs where a stack is given (`--stack 2K`, or `stack` in the configuration) and the application calls CMSIS-NN
+itself: runtimes put scratch buffers into their arena. A function takes its buffer by `ctx.buf`, wherever that lies. A
+buffer on the stack comes on top of what the application's functions take.
 
-**What to do.** Put the buffer into static memory: one that is as large as the largest layer needs serves all of them
+**What to do.** Put one buffer for all layers into static memory, as large as the largest layer needs
 (`onnxlint-cmsis layers` has the bytes of each). Fewer input channels or a smaller kernel need less.
 """
 

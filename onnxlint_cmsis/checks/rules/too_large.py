@@ -1,9 +1,9 @@
 """A dimension does not fit the kernel's variables.
 
 Some kernels keep sizes in 16-bit variables. A larger size is cut off, and the kernel computes something else. Where
-only the last of an odd number of output pixels is concerned, the finding says so; with an even number nothing is cut.
-Most depthwise kernels keep the place where a window starts in a signed 16-bit variable: rows and columns above 32,767
-are out of their reach.
+this concerns only the last of an odd number of output pixels, the finding says so; with an even number nothing is cut
+off. Most depthwise kernels keep the place where a window starts in a signed 16-bit variable, which does not reach
+rows and columns above 32,767.
 
 **What to do.** Split the layer, or make the named size smaller.
 """

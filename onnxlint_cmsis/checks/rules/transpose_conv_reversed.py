@@ -8,7 +8,7 @@ The direct route of 7.0.0 is wrong for everyday shapes (CNN302), and both 7.0.0 
 for some (CNN303); 17 input channels step around both. Its cost has not been measured, so a miss alone is a
 note.
 
-**What to do.** See CNN302 and CNN303; where neither is reported, nothing is known to be gained.
+**What to do.** See CNN302 and CNN303. Where neither is reported, no gain is known.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Input and output have different scales where a function copies integers.
 
 `cmsis_nn_pool_params` has no scales: arm_avgpool_s8 and arm_max_pool_s8 give out integers of the scale that they
-read, and so do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. Where
-input and output have different scales or zero-points, the numbers would be wrong; plain code that changes the scale
-has to run instead. A QuantizeLinear of what has another scale already is such a change, too. Plain code is a warning
-where it does much of a model's work; TensorFlow Lite Micro refuses pools and concatenations of unequal scales at the
-start, which is an error.
+read. So do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. Where input
+and output have different scales or zero-points, their numbers would be wrong, and plain code that changes the scale
+has to run instead. A QuantizeLinear that changes the scale of integers is such plain code, too. Plain code is a
+warning where it does much of a model's work; TensorFlow Lite Micro refuses pools and concatenations of unequal scales
+at the start, which is an error.
 
 **What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
 of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX

@@ -1,8 +1,8 @@
 """Activations or weights are uint8.
 
-CMSIS-NN's s8 functions take int8. A uint8 tensor becomes int8 exactly where 128 is taken off each integer and off the
-zero-point: every real number stays what it was. The linter looks at such a model as what it becomes. Whoever hands
-its integers on as they are computes other numbers, and TensorFlow Lite Micro has no uint8 convolution.
+CMSIS-NN's s8 functions take int8. A uint8 tensor becomes int8 when 128 is taken off each integer and off the
+zero-point; every real number stays what it was. The linter judges the model as it is after that. Firmware that hands
+on the uint8 integers as they are computes wrong numbers. TensorFlow Lite Micro has no uint8 convolution.
 
 **What to do.** Quantize as int8, or let the converter take off 128. With ONNX Runtime's quantizer (tried with
 1.31.1): `activation_type=QuantType.QInt8, weight_type=QuantType.QInt8`, which are its defaults for QDQ models.

@@ -1,9 +1,9 @@
 """A DequantizeLinear and QuantizeLinear pair does nothing.
 
 QuantizeLinear right behind DequantizeLinear, with the same type, scale and zero-point, gives back the same integers.
-The pair costs nothing if the converter takes it out, else two passes over the tensor.
+The pair costs nothing if the converter takes it out, otherwise two passes over the tensor.
 
-**What to do.** Take both out: what reads the QuantizeLinear can read what the DequantizeLinear reads.
+**What to do.** Take both out. The layers behind the pair can read the integers in front of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Weights have a zero-point that CMSIS-NN does not take.
 
 `cmsis_nn_conv_params`, `cmsis_nn_dw_conv_params` and `cmsis_nn_transpose_conv_params` have an offset for the input
-and one for the output, none for the filter (Include/arm_nn_types.h): a convolution multiplies by the stored integers
+and one for the output, none for the filter (Include/arm_nn_types.h). A convolution multiplies by the stored integers
 as if their zero-point were 0, and gives wrong numbers with status SUCCESS. `cmsis_nn_fc_params` has one
 `filter_offset` for all outputs, which the s8 functions read from 6.0.0 on; those for s16 and s4 take 0.
 

@@ -77,5 +77,5 @@ def library_copy(name: str, times: int, size: int, source: int, start: int) -> C
         f"{name}.by_4": long * (rest % 16 // 4),
     }
     for word, calls, left in (("short", short, size), ("head", long, head), ("long", long, rest)):
-        counts |= {f"{name}.{word}.two": calls * (left % 4 // 2), f"{name}.{word}.one": calls * (left % 2)}
+        counts |= {f"{name}.{word}.rest": calls * (left % 4 > 0), f"{name}.{word}.two": calls * (left % 4 // 2)}
     return counts

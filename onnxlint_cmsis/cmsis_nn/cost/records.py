@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, target_of, text
+from onnxlint_cmsis.errors import did_you_mean
 from onnxlint_cmsis.types import NO_FRONT, Dims, KernelCall, Pair, Target
 
 ENTRIES = {
@@ -68,7 +69,7 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     """
     for name in record:
         if name not in (*_KNOWN, *_OTHERS):
-            raise ValueError(f"field '{name}' is not known; allowed: {', '.join(_KNOWN)}")
+            raise ValueError(f"field '{name}' is not known{did_you_mean(name, _KNOWN)}")
     return {**record, "instructions": cost(call_of(record), target_of(record, default))}
 
 

@@ -1,8 +1,8 @@
-"""What the functions for q7 and q15 of CMSIS 5 do not check: paddings, odd outputs, short loops, large planes."""
+"""What the functions for q7 and q15 of CMSIS 5 do not check: paddings, odd outputs, large planes."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, at_least, equal, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, at_least, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import Term
 from onnxlint_cmsis.cmsis_nn.hazards.legacy_faults import (
     FaultyFunction,
@@ -14,13 +14,11 @@ from onnxlint_cmsis.cmsis_nn.hazards.legacy_faults import (
 from onnxlint_cmsis.cmsis_nn.legacy_builds import Lines
 from onnxlint_cmsis.cmsis_nn.names import (
     FILTER_H,
-    FILTER_N,
     FILTER_W,
     IN_C,
     IN_H,
     IN_N,
     IN_W,
-    OUT_C,
     OUT_H,
     OUT_W,
     PAD_AFTER_H,
@@ -29,7 +27,6 @@ from onnxlint_cmsis.cmsis_nn.names import (
     PAD_W,
     STRIDE_H,
     STRIDE_W,
-    TAPS,
 )
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
@@ -75,34 +72,15 @@ _ODD_OUTPUT = UncheckedFault(
 )
 
 
-def _overtaken(pad: Term, stride: Term, size: Term) -> Condition:
-    """Whether a pool in place reads columns that it has overwritten, behind its first window inside the input."""
-    first = pad // stride + 1
-    return all_of(less(first * (stride - 1), pad), less(first, size))
-
-
+_OVERTAKEN = all_of(greater(PAD_W, 0), at_least(PAD_W, STRIDE_W), greater(OUT_W, 1))
 _IN_PLACE = UncheckedFault(
     "in-place",
     "wrong-result",
-    _overtaken(PAD_W, STRIDE_W, OUT_W),
+    _OVERTAKEN,
     "pools columns that it has overwritten with results",
-    "Its code for DSP pools along the width in place; with padding a result lands on a column that the next window "
-    "still reads.",
-    "Use a larger stride, or put a Pad in front.",
-)
-_SHORT_VECTOR = UncheckedFault(
-    "short-loop",
-    "overrun",
-    all_of(less(FILTER_N, 4), at_least(OUT_C, 4)),
-    "runs a loop of no turns 2^32 times",
-    "The loop over the vector is assembly that tests its counter behind the first turn, and this vector makes no turn.",
-    "The function without `_opt` takes any vector.",
-)
-_SHORTEST_VECTOR = _SHORT_VECTOR._replace(when=all_of(less(FILTER_N, 2), at_least(OUT_C, 4)))
-_ONE_TAP = _SHORT_VECTOR._replace(
-    when=all_of(equal(TAPS, 1), equal(IN_C, OUT_C), at_least(OUT_C, 4)),
-    what="The loop over pairs of taps is assembly that tests its counter behind the first turn; one tap makes no pair.",
-    way_round="Compute a filter of one tap in a plain loop, or put its numbers into the layer in front.",
+    "Its code for DSP pools along the width in place; where the padding is as large as the stride, a result lands on a "
+    "column that a window still reads.",
+    "Use a stride above the padding, or put a Pad in front.",
 )
 
 
@@ -111,6 +89,10 @@ def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condi
     return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
 
 
+# The average is written behind its window is read: a first window of one column leaves that column as it is.
+_AVERAGED_IN_PLACE = _IN_PLACE._replace(
+    when=all_of(_OVERTAKEN, any_of(greater(PAD_W, STRIDE_W), equal(STRIDE_W, 1), greater(FILTER_W, PAD_W + 1)))
+)
 _LARGE_PLANE = UncheckedFault(
     "8-bit-index",
     "wrong-result",
@@ -134,10 +116,6 @@ def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
     return FaultyFunction(entry, function, f"ConvolutionFunctions/{function}.c", four)
 
 
-def _dense(entry: str, function: str, lines: Lines) -> FaultyFunction:
-    return FaultyFunction(entry, function, f"FullyConnectedFunctions/{function}.c", lines)
-
-
 def _pool(entry: str, function: str, lines: Lines) -> FaultyFunction:
     return FaultyFunction(entry, function, "PoolingFunctions/arm_pool_q7_HWC.c", lines)
 
@@ -150,7 +128,6 @@ def _relu(kind: str) -> FaultyFunction:
 _FAST, _FAST_NONSQUARE = "arm_convolve_HWC_q7_fast", "arm_convolve_HWC_q7_fast_nonsquare"
 _POINT = "arm_convolve_1x1_HWC_q7_fast_nonsquare"
 _FAST_Q15, _FAST_Q15_NONSQUARE = "arm_convolve_HWC_q15_fast", "arm_convolve_HWC_q15_fast_nonsquare"
-_DEPTHWISE = "arm_depthwise_separable_conv_HWC_q7"
 _INDEXED = (
     ("convolve_q7", "arm_convolve_HWC_q7_basic", 189, 190),
     ("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 187, 188),
@@ -170,15 +147,7 @@ HAZARDS: tuple[Hazard, ...] = (
     *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15, 134, 134, 137, 139))[:1],  # 5.9.0 checks for it
     *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15_NONSQUARE, 144, 144, 149, 149)),
     *in_dsp(_IN_PLACE, _pool("max_pool_q7", "arm_maxpool_q7_HWC", (217, 212, 216, 216))),
-    *in_dsp(_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
-    *in_dsp(_ONE_TAP, _conv("depthwise_q7", _DEPTHWISE, 233, 233, 235, 235)),
-    *in_dsp(_ONE_TAP, _conv("depthwise_q7", f"{_DEPTHWISE}_nonsquare", 238, 240, 242, 242)),
-    *in_dsp(_SHORT_VECTOR, _dense("fully_connected_q7", "arm_fully_connected_q7_opt", (241, 241, 240, 240))),
-    *in_dsp(_SHORTEST_VECTOR, _dense("fully_connected_q15", "arm_fully_connected_q15_opt", (159, 159, 158, 158))),
-    *in_dsp(
-        _SHORTEST_VECTOR,
-        _dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15_opt", (204, 205, 207, 207)),
-    ),
+    *in_dsp(_AVERAGED_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
     *(in_old_plain(_LARGE_PLANE, _conv(*row, 0, 0)) for row in _INDEXED),
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),

@@ -26,7 +26,7 @@ WRAPPER = Wrapper(
         Branch(
             "arm_convolve_s16",
             TRUE,
-            Origin(_FILE, _FUNCTION, {V5_9: 77, **dict.fromkeys(_SPLIT[1:], 78)}, isas=(Isa.DSP,), until=_JOINED),
+            Origin(_FILE, _FUNCTION, dict.fromkeys(_SPLIT, 78), isas=(Isa.DSP,), until=_JOINED),
         ),
         Branch(
             "arm_convolve_s16",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of
-from onnxlint_cmsis.cmsis_nn.legacy_builds import Lines, definition, legacy_builds
+from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE, Lines, definition, legacy_builds
 from onnxlint_cmsis.cmsis_nn.names import UNIT_DILATION
-from onnxlint_cmsis.cmsis_nn.rows import Branch
+from onnxlint_cmsis.cmsis_nn.rows import Branch, OuterTest
 
 CONV = "ConvolutionFunctions"
 ABSENT = "the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0 and have no argument for a dilation"
 """Reason where no branch is left: another release, or a dilation."""
+OURS = (OuterTest(SQUARE, {}), OuterTest(UNIT_DILATION, {}))
+"""What no function asks: it has no argument that could say otherwise."""
 
 
 def checked(
@@ -20,10 +22,10 @@ def checked(
     asked = {each.name: all_of(when, UNIT_DILATION) for each in rows}
     if dsp_alone is not None:
         asked["dsp"] = all_of(when, dsp_alone, UNIT_DILATION)
-    return tuple(Branch(function, asked[each.name], each.origin) for each in rows)
+    return tuple(Branch(function, asked[each.name], each.origin, tests=OURS) for each in rows)
 
 
 def unchecked(function: str, when: Condition, lines: Lines, path: str = "") -> tuple[Branch, ...]:
     """A function without a check, by its definition; `path` is that of its file where it is not named after it."""
     origin = definition(path or f"{CONV}/{function}.c", function, lines)
-    return (Branch(function, all_of(when, UNIT_DILATION), origin),)
+    return (Branch(function, all_of(when, UNIT_DILATION), origin, tests=(*OURS, OuterTest(when, {}))),)

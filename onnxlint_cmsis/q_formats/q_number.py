@@ -1,0 +1,60 @@
+"""Numbers of q7 and q15: an integer of 8 or 16 bits times a power of two."""
+
+from __future__ import annotations
+
+from math import floor, isfinite, log2
+
+from onnxlint_cmsis.named_tuples import NamedTuple
+
+MOST_BITS = 31
+"""Fraction bits beyond which nothing is gained: sums have 32 bits."""
+
+
+class RealRange(NamedTuple):
+    """Least and largest number of a tensor."""
+
+    low: float
+    """Least."""
+    high: float
+    """Largest."""
+
+
+def fraction_bits(values: RealRange, bits: int) -> int | None:
+    """Most fraction bits with which every number, rounded, fits `bits` bits; None where a number is not finite.
+
+    That of a tensor of zeros is `bits - 1`, as for numbers up to 1.
+    """
+    if not (isfinite(values.low) and isfinite(values.high)):
+        return None
+    magnitude = max(abs(values.low), abs(values.high))
+    if magnitude == 0:
+        return bits - 1
+    found = min(bits - floor(log2(magnitude)), MOST_BITS)
+    while not _fits(values, found, bits):
+        found -= 1
+    return found
+
+
+def _fits(values: RealRange, fraction: int, bits: int) -> bool:
+    largest = 1 << (bits - 1)
+    return round(values.high * 2.0**fraction) <= largest - 1 and round(values.low * 2.0**fraction) >= -largest
+
+
+class Shifts(NamedTuple):
+    """Fraction bits of a layer, made to fit each other, with the shifts that follow."""
+
+    bias: int
+    """Fraction bits of the bias: no more than a product has."""
+    output: int
+    """Fraction bits of the output: likewise."""
+    bias_shift: int
+    """Bits that the bias is shifted to the left."""
+    out_shift: int
+    """Bits that the sum is shifted to the right."""
+
+
+def shifts(source: int, weights: int, bias: int, output: int) -> Shifts:
+    """Shifts from the fraction bits of input, weights, bias and output; neither is below 0."""
+    product = source + weights
+    bias, output = min(bias, product), min(output, product)
+    return Shifts(bias, output, product - bias, product - output)
