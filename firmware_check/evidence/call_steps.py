@@ -56,7 +56,7 @@ def transposing(label: str, call: KernelCall, seed: int) -> CallStep:
     rank = len(call.permutation)
     sizes = (_sizes(dims)[4 - rank :] + (1,) * (4 - rank) for dims in (call.input_dims, call.output_dims))
     numbers: dict[str, object] = dict(zip(("size", "result"), sizes, strict=True))
-    values = _value("x", 0, call.input_dims, 8, 0), _value("y", 1, call.output_dims, 8, 0)
+    values = value_of("x", 0, call.input_dims, 8, 0), value_of("y", 1, call.output_dims, 8, 0)
     step = Step(label, call.entry, "transpose", values[:1], values[1], call, "arm_transpose_s8", (), numbers)
     moved = data.reshape(_sizes(call.input_dims)[4 - rank :]).transpose(call.permutation)
     return CallStep(step, data.reshape(-1), moved.reshape(-1))
