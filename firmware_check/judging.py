@@ -36,10 +36,14 @@ below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_comm
 
 SHARE = 0.05
 """Part of a layer's outputs that may differ by one unit: rounding where multipliers of 31 bits and floats disagree."""
-SHARES = {"avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 1.0, "pad": 0.0}
+SHARES = {
+    "avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 1.0, "pad": 0.0,
+    "transpose_conv": 0.3,
+}  # fmt: skip
 """The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates.
 
-A constant of half a step makes every sum of a lookup a half."""
+A constant of half a step makes every sum of a lookup a half. Where the strides of a transposed convolution exceed its
+window, outputs are its bias alone, which is rounded alike in a whole channel."""
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"

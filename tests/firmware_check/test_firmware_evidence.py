@@ -198,7 +198,7 @@ WITH_CLANG = dict.fromkeys(("conv-1xn-window-in-padding", "conv-1xn-window-outsi
 
 def test_every_hazard_is_seen_in_every_release_with_both_compilers_or_has_a_reason() -> None:
     """Recorded results: nothing is left unconfirmed, and no branch went another way than predicted."""
-    assert {(run.release, run.cpu, run.compiler.split()[0]) for run in recorded()} == {
+    assert {(run.release, run.cpu, run.compiler.split()[0]) for run in recorded()} >= {
         (release, cpu, compiler)
         for release in ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
         for cpu in ("cortex-m3", "cortex-m4", "cortex-m55")
