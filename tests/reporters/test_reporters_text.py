@@ -129,7 +129,7 @@ def decoded(text, names):
 
 @given(st.text(st.characters(exclude_characters="/\\\0", codec="utf-8"), min_size=1), st.text())
 def test_github_escapes_so_that_the_runner_reads_the_same(path, node):
-    text = render("github", a_run(result(path, routing_miss(node=node))))
+    text = render("github", a_run(result(path, routing_miss(node=node)), full_names=True))
     match = GITHUB.fullmatch(text[:-1])
     assert match is not None
     assert text.endswith("\n")
