@@ -59,7 +59,8 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     too_many = _too_many_axes(graph, node, "arm_transpose_s8")
     if too_many:
         return in_plain_code(kind, "transpose", too_many.cause, too_many.reason)
-    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, ordered(graph.shape(node.outputs[0])))
+    result = ordered(graph.shape(node.outputs[0]))
+    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, result, permutation=order)
     return Layer(node, call, {}, 1, assumed)
 
 
