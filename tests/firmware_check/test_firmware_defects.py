@@ -118,6 +118,15 @@ def test_builds_differ_in_the_layer_that_first_writes_other_bytes() -> None:
     assert not uneven.made_by(replace(first, inputs=()), zeros, ones), "its inputs may be overwritten"
 
 
+def test_a_curve_whose_steps_are_smaller_than_onnx_runtimes_error_may_differ_by_that() -> None:
+    """A sigmoid that calibration saw near 0 alone: its polynomial is off by 2^-23."""
+    for scale, largest in ((1 / 256, 1), (2.0**-24, 3)):
+        curve = step("reference_lookup")
+        curve = replace(curve, output=replace(curve.output, quantization=Quantization(scale, -128)))
+        assert _values(Differences(50, largest, 100), curve) == []
+        assert _values(Differences(50, largest + 1, 100), curve)
+
+
 def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:
     with pytest.raises(Unsupported, match="its scales give diff_min -8321499136, which int32_t does not hold"):
         refuse_out_of_range(step("softmax", numbers={"constants": softmax_constants(2.0**-29)}))
