@@ -12,8 +12,8 @@ from firmware_check.legacy.legacy_arguments import arguments
 from firmware_check.legacy.q_arithmetic import QNumbers, q_computed
 from firmware_check.legacy.weight_order import interleaved
 from firmware_check.program import Array, Step
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Isa
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -47,8 +47,7 @@ def step_with(label: str, call: KernelCall, target: Target, numbers: QNumbers) -
     arrays = () if stem in WITHOUT_WEIGHTS else _arrays(numbers, kind, taken.kernel)
     step = Step(label, stem, "legacy_call", values[:1], values[1], call, taken.kernel, arrays, more)
     matching = stem != "depthwise" or call.input_dims.c == call.output_dims.c
-    dsp = target.isa is not Isa.SCALAR and not (target.isa is Isa.MVE and target.release.endswith("5.9.0"))
-    expected = q_computed(call, numbers, dsp).reshape(-1) if matching else None
+    expected = q_computed(call, numbers, runs_dsp_body(target)).reshape(-1) if matching else None
     return CallStep(step, numbers.source.reshape(-1), expected)
 
 
