@@ -15,7 +15,7 @@ from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.flagged import flagged_layers
 from firmware_check.groups import groups_of, halves
-from firmware_check.judging import judge
+from firmware_check.judging import damage_of, judge
 from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.program import side_by_side
 from firmware_check.progress import Progress
@@ -69,10 +69,15 @@ class Uneven:
 
     def __init__(self) -> None:
         self._buffers: set[int] = set()
+        self._overrun = False
 
-    def made_by(self, step: Step, traced: np.ndarray, untraced: np.ndarray) -> bool:
-        """Whether a layer writes other bytes in one build than in the other although both give it the same inputs."""
-        given = any(value.buffer in self._buffers for value in step.inputs)
+    def made_by(self, step: Step, traced: np.ndarray, untraced: np.ndarray, overruns: bool = False) -> bool:
+        """Whether a layer writes other bytes in one build than in the other although both give it the same inputs.
+
+        Behind a layer that `overruns` its memory nobody knows what the next ones read.
+        """
+        given = self._overrun or any(value.buffer in self._buffers for value in step.inputs)
+        self._overrun |= overruns
         same = np.array_equal(traced, untraced)
         (self._buffers.discard if same else self._buffers.add)(step.output.buffer)
         return not same and not given
@@ -172,7 +177,8 @@ class _Runner:
             reports = done.traced.layers[number], done.plain.layers[number]
             outputs = self._compared(step, memory, output)
             verdict = judge(step, self.bench, done.observed[number], reports, outputs)
-            if uneven.made_by(step, output, done.plain.outputs[0][number]) and not verdict.defects:
+            overruns = bool(damage_of(*reports))
+            if uneven.made_by(step, output, done.plain.outputs[0][number], overruns) and not verdict.defects:
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_check.sweep_kinds import KINDS
+
 if TYPE_CHECKING:
     import jinja2
     import numpy as np
@@ -26,7 +28,8 @@ def model_source(program: Program, arena: ArenaPlan, board: Board, library: Libr
 
 def sweep_source(kinds: list[str], library: Library, numbers: dict[str, int]) -> str:
     """The translation unit that measures single calls of these kinds."""
-    return _environment().get_template("sweep.c.j2").render(kinds=kinds, library=library, **numbers)
+    rows = {kind: KINDS[kind] for kind in kinds}
+    return _environment().get_template("sweep.c.j2").render(kinds=rows, library=library, **numbers)
 
 
 def thunks_source(functions: list[str]) -> str:

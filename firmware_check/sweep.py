@@ -18,26 +18,9 @@ from firmware_check.emit import sweep_source
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
+from firmware_check.sweep_kinds import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds
 
 Row = dict[str, Any]
-
-KINDS = {
-    "conv": "arm_convolve_wrapper_s8",
-    "dw": "arm_depthwise_conv_wrapper_s8",
-    "fc": "arm_fully_connected_s8",
-    "avg": "arm_avgpool_s8",
-    "max": "arm_max_pool_s8",
-    "add": "arm_elementwise_add_s8",
-    "mul": "arm_elementwise_mul_s8",
-    "softmax": "arm_softmax_s8",
-}
-"""Kind of a row to the function it measures."""
-
-FIELDS = (
-    "kind", "n", "h", "w", "in_c", "kh", "kw", "out_c", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w",
-    "ch_mult", "out_h", "out_w", "reps",
-)  # fmt: skip
-"""What the firmware is told of a row, in the order of its struct."""
 
 _BYTES = 64 << 10
 _CHANNELS = 2048
@@ -79,9 +62,9 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     """The rows with the measured instructions; kinds that this copy of the library lacks are left out.
 
     Instructions are instructions, not cycles, to one count of SysTick over all repetitions: those of the call and of
-    the few that give it its arguments.
+    the few that give it its arguments. They are None where the call returns an error, which `status` then is.
     """
-    kinds = [kind for kind, function in KINDS.items() if bench.library.has(function)]
+    kinds = callable_kinds(bench.library)
     chosen = [row for row in rows if row["kind"] in kinds]
     if not chosen:
         raise FirmwareError(f"no row to measure; this copy of CMSIS-NN has functions for {', '.join(kinds) or 'none'}")
@@ -96,22 +79,22 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     found = []
     for row, (output,) in zip(chosen, outputs, strict=True):
         status, ticks, reps = np.frombuffer(output.tobytes(), np.int32).tolist()
+        measured: Row = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
         if status:
-            raise FirmwareError(f"status {status} for {row}")
-        measured = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
+            measured = {"instructions": None, "status": status}
         found.append({**row, **measured, "version": version, "isa": bench.board.isa.value})
     return found
 
 
 def _struct(row: Row, kinds: list[str]) -> np.ndarray:
-    values = [kinds.index(row["kind"]), *(row.get(name, 0) for name in FIELDS[1:])]
+    values = [kinds.index(row["kind"]), *(row.get(name, 0) for name in FIELDS[1:] + MORE_FIELDS)]
     return np.array(values, np.int32).view(np.int8)
 
 
 def _program() -> Program:
     """The harness's program: one layer that reads a shape and writes a measurement."""
     plain = Quantization(1.0, 0)
-    given = Value("shape", 0, (4 * len(FIELDS),), (0,), plain)
+    given = Value("shape", 0, (4 * len(FIELDS + MORE_FIELDS),), (0,), plain)
     found = Value("found", 1, (12,), (0,), plain)
     return Program((given,), (Step("sweep", "", "", (given,), found),), (found,))
 
@@ -120,10 +103,10 @@ def _check_size(row: Row) -> None:
     missing = [name for name in FIELDS[:-1] if name not in row]
     if missing:
         raise FirmwareError(f"a row has no {', '.join(missing)}")
-    filters = row["kh"] * row["kw"] * row["out_c"] * (row["in_c"] if row["kind"] in ("conv", "fc") else 1)
-    largest = max(
-        row["n"] * row["h"] * row["w"] * row["in_c"], row["n"] * row["out_h"] * row["out_w"] * row["out_c"], filters
-    )
+    deep = row["kind"].startswith(("conv", "fc", "transpose_conv"))
+    filters = row["kh"] * row["kw"] * row["out_c"] * (row["in_c"] if deep else 1)
+    images = row["n"] * max(row["h"] * row["w"] * row["in_c"], row["out_h"] * row["out_w"] * row["out_c"])
+    largest = max(images * KINDS[row["kind"]].bits // 8, filters)
     if largest > _BYTES or row["out_c"] > _CHANNELS:
         raise FirmwareError(f"a row is too large for the sweep ({_BYTES} bytes, {_CHANNELS} channels): {row}")
 
@@ -151,11 +134,12 @@ def main(argv: list[str]) -> int:
 
 
 def _read(path: str) -> list[Row]:
-    """Rows of a file of JSON lines; their own measurements are dropped, their repetitions kept."""
+    """Rows of a file of JSON lines, defaults filled in; their own measurements are dropped, their repetitions kept."""
     try:
         data = Path(path).read_bytes()
         text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         rows = [json.loads(line) for line in text.decode("utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise FirmwareError(f"{path}: no rows: {error}") from None
-    return [{name: row[name] for name in FIELDS if name in row} for row in rows]
+    known = FIELDS + MORE_FIELDS
+    return [DEFAULTS | {name: value for name, value in row.items() if name in known} for row in rows]

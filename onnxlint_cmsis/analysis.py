@@ -139,6 +139,13 @@ class ModelAnalysis(RuntimeFacts):
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
 
+    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of a call whose data decide (softmax); None for others, or where not known."""
+        from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
+
+        library = self.settings.runtime.library(call.entry, target)
+        return instructions_range(call, library, self.route(call, target))
+
     def cost(self, record: LoweredLayer, target: Target) -> int | None:
         """Predicted instructions of a layer's function on a target; None where they are not known."""
         return self.instructions(record.layer.call, target) if record.layer else None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Freedom, Level, Source
 
+MEASURED = "measured."
+"""Start of the properties that say what measured pairs of layers gained on each CPU."""
 UNSAFELY = "fixable_unsafely"
 """Property of a finding that a fix answers with --unsafe-fixes alone."""
 

@@ -118,12 +118,19 @@ def _with_kernel(model: ModelAnalysis, layer: Layer, target: Target, taken: Rout
         "reason": "",
         "macs": macs,
         "instructions": cost_of_route(layer.call, target, taken),
+        **_range(model, layer, target),
         "scratch": taken.buffer_size,
         "constants": constants.total if constants else None,
         "classes": _classes(model, layer),
         "hazards": [hazard.id for hazard in taken.hazards],
         "undecided": sorted(taken.undecided),
     }
+
+
+def _range(model: ModelAnalysis, layer: Layer | None, target: Target) -> Row:
+    """The least and the most instructions of a layer whose data decide; nothing for others."""
+    found = model.instructions_range(layer.call, target) if layer else None
+    return {"instructions_range": list(found)} if found else {}
 
 
 def _sizes(dims: Dims) -> list[Size]:
@@ -161,6 +168,7 @@ def operator_row(model: ModelAnalysis, record: LoweredLayer | None, target: Targ
         "layer": record is not None,
         "macs": model.work[record.node.index].macs if record else None,
         "instructions": model.cost(record, target) if record else None,
+        **_range(model, layer, target),
         "classes": _classes(model, layer) if layer else {},
         "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
     }

@@ -104,6 +104,10 @@ class Dims(NamedTuple):
     """Channels."""
 
 
+NO_FRONT = Dims(0, 0, 0, 0)
+"""What a call that pads nothing, or on the plane alone, has in front."""
+
+
 class Pair(NamedTuple):
     """Two sizes of the spatial plane (`cmsis_nn_tile`)."""
 
@@ -160,6 +164,10 @@ class KernelCall(NamedTuple):
     """Whether the weights of a fully connected layer have a zero-point, which the kernel then adds to each."""
     initial_state: bool | None = False
     """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
+    permutation: tuple[int, ...] = ()
+    """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
+    pad_front: Dims = NO_FRONT
+    """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""
@@ -171,4 +179,6 @@ class KernelCall(NamedTuple):
             "per_channel": None if self.per_channel is None else int(self.per_channel),
             "bias": int(self.bias),
             "initial_state": None if self.initial_state is None else int(self.initial_state),
+            "permutation.axes": len(self.permutation),
+            **{f"permutation.{place}": axis for place, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
         }

@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
+from cost_page import cost_page  # noqa: E402
 from cycles_page import cycles_page  # noqa: E402
 from evidence_page import evidence_page  # noqa: E402
 from firmware_check.operator_format import computed  # noqa: E402
@@ -187,6 +188,7 @@ def pages() -> dict[Path, str]:
     result[docs / "firmware.md"] = firmware_page()
     result[docs / "fix-report.md"] = report_page()
     result[docs / "runtimes.md"] = runtimes_page()
+    result[docs / "cost.md"] = cost_page()
     result[docs / "cycles.md"] = cycles_page()
     result[docs / "evidence.md"] = evidence_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
+from itertools import permutations
 from typing import NamedTuple
 
 from firmware_check.evidence.call_steps import work
@@ -13,8 +14,10 @@ from onnxlint_cmsis.types import Dims, KernelCall, Pair
 ENTRIES = (
     "convolve_s8", "convolve_s16", "convolve_s4", "depthwise_s8", "depthwise_s16", "depthwise_s4", "transpose_conv_s8",
     "fully_connected_s8", "fully_connected_s16", "avgpool_s8", "avgpool_s16", "max_pool_s8", "max_pool_s16",
+    "transpose_s8",
 )  # fmt: skip
 """Entry points whose calls are drawn."""
+_NO_DIMS = Dims(1, 1, 1, 1)
 _DRAWN = 6000
 _MOST = 300_000
 """Elements of the largest call that is drawn."""
@@ -35,6 +38,8 @@ class _Plane(NamedTuple):
 @cache
 def pool(entry: str) -> tuple[KernelCall, ...]:
     """Calls of an entry point, smallest first."""
+    if entry == "transpose_s8":
+        return tuple(sorted(_transposes(entry), key=work))
     generator = random.Random(f"{entry} 1")
     drawn = {call for _ in range(_DRAWN) for call in _drawn(entry, generator) if work(call) <= _MOST}
     return tuple(sorted({*drawn, *_wide(entry)}, key=lambda call: (work(call), call)))
@@ -92,6 +97,19 @@ def _of_planes(entry: str, high: _Plane, wide: _Plane, generator: random.Random)
         Pair(high.stride, wide.stride), Pair(high.before, wide.before), Pair(high.after, wide.after),
         Pair(high.dilation, wide.dilation), multiplier, bias="pool" in stem or generator.random() < 0.7,
     )  # fmt: skip
+
+
+def _transposes(entry: str) -> Iterator[KernelCall]:
+    """Axes around the sizes that 16 bits hold, and small ones in every order."""
+    for sizes, order in (
+        ((5, 7), (1, 0)), ((65540, 1), (1, 0)), ((65540, 2), (1, 0)), ((2, 65540), (1, 0)), ((8, 9363), (1, 0)),
+        ((8, 9362), (1, 0)), ((3, 32769), (1, 0)), ((1, 2, 8, 9364), (0, 1, 3, 2)), ((1, 2, 8, 9360), (0, 1, 3, 2)),
+        *(((2, 3, 4, 5), order) for order in permutations(range(4))),
+        *(((3, 4, 5), order) for order in permutations(range(3)) if order != (0, 1, 2)),
+    ):  # fmt: skip
+        ones = (1,) * (4 - len(sizes))
+        moved = (sizes[axis] for axis in order)
+        yield KernelCall(entry, Dims(*ones, *sizes), _NO_DIMS, Dims(*ones, *moved), permutation=tuple(order))
 
 
 def _dense(entry: str, generator: random.Random) -> KernelCall:

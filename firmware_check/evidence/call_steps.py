@@ -50,8 +50,22 @@ def without_buffer(label: str, function: str) -> CallStep:
     return CallStep(step, np.zeros(1, np.int8), None)
 
 
+def transposing(label: str, call: KernelCall, seed: int) -> CallStep:
+    """A transpose of random numbers."""
+    data = np.random.default_rng(seed).integers(-128, 128, _sizes(call.input_dims)).astype(np.int8)
+    rank = len(call.permutation)
+    sizes = (_sizes(dims)[4 - rank :] + (1,) * (4 - rank) for dims in (call.input_dims, call.output_dims))
+    numbers: dict[str, object] = dict(zip(("size", "result"), sizes, strict=True))
+    values = value_of("x", 0, call.input_dims, 8, 0), value_of("y", 1, call.output_dims, 8, 0)
+    step = Step(label, call.entry, "transpose", values[:1], values[1], call, "arm_transpose_s8", (), numbers)
+    moved = data.reshape(_sizes(call.input_dims)[4 - rank :]).transpose(call.permutation)
+    return CallStep(step, data.reshape(-1), moved.reshape(-1))
+
+
 def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> CallStep:
     """The layer of a call; its numbers follow from the seed."""
+    if call.permutation:
+        return transposing(label, call, seed)
     stem, _, kind = call.entry.rpartition("_")
     bits = 16 if kind == "s16" else 8
     generator = np.random.default_rng(seed)

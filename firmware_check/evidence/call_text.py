@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 def call_text(call: KernelCall) -> str:
     """`convolve_s8 1x1x9x8 -> 1x1x7x4, filter 4x1x3x2, stride 1x1, padding 0x0`, with what is not usual."""
     parts = [f"{call.entry} {_x(call.input_dims)} -> {_x(call.output_dims)}"]
-    if any(size != 1 for size in call.filter_dims):
+    if call.permutation:
+        parts.append(f"order {' '.join(map(str, call.permutation))}")
+    if any(size not in (1, None) for size in call.filter_dims):
         parts.append(f"filter {_x(call.filter_dims)}")
     for name, pair, usual in (
         ("stride", call.stride, (1, 1)),

@@ -21,6 +21,8 @@ GUARDS = ("ARM_MATH_MVEI", "ARM_MATH_DSP", "ARM_CMSIS_NN_ARG_ERROR", "ARM_CMSIS_
 HAZARD_WORDS: dict[str, tuple[str, ...]] = {
     "arm_convolve_1_x_n_s8": ("ARM_MATH_MVEI", "im2col", "num_elem_right"),
     "arm_transpose_conv_s8": ("skip_rows_top",),
+    "arm_transpose_s8_nhcw": ("src_rows", "src_cols"),
+    "arm_transpose_s8": ("perm",),
     "arm_lstm_unidirectional_s8": ("hidden_in",),
     "arm_lstm_unidirectional_s16": ("hidden_in",),
     "arm_nn_mat_mult_kernel_s16": ("num_col_a", "num_col_a_fast", "col_count"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.evidence.c_text import CSource, c_source
 from firmware_check.evidence.citations import Citation, citations
+from firmware_check.evidence.wrapper_calls import wrapper_functions
 from onnxlint_cmsis.cmsis_nn.expressions import c_name
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ _NEAR = 3
 """Lines from the recorded one on in which a kernel's statement stands."""
 _ARGUMENTS = re.compile(r"\b\w*(?:input|filter|output)_dims->\w+|\b\w+_params->(?:\w+\.)*\w+")
 """Arguments of a wrapper that a condition may read."""
+_NAMED = re.compile(r"\b(?:arm_nn_is_\w+|[A-Z][A-Z0-9_]{6,}|\w+_(?:possible|efficient))\b")
+"""Predicates, macros and local truth values, whose bodies a condition is read with."""
+_NUMBER = re.compile(r"(?<![\w.])\d+\b")
 
 LOCAL_NAMES: dict[str, tuple[str, ...]] = {
     "input_dims.n": ("input_dims->n", "input_batches", "batch", "i_batch"),
@@ -96,8 +100,11 @@ class Tree:
 
     def expanded(self, source: CSource, text: str) -> str:
         """A condition with the bodies of the predicates, macros and local truth values that it names behind it."""
-        words = set(re.findall(r"\b(?:arm_nn_is_\w+|[A-Z][A-Z0-9_]{6,}|\w+_(?:possible|efficient))\b", text))
-        return " ".join([text, *(body for word in words for body in self._bodies(source, word))])
+        done: set[str] = set()
+        while words := set(_NAMED.findall(text)) - done:
+            done |= words
+            text = " ".join([text, *(body for word in sorted(words) for body in self._bodies(source, word))])
+        return text
 
     def _bodies(self, source: CSource, word: str) -> Iterator[str]:
         """Where a predicate, a macro or a local truth value says what it is."""
@@ -122,8 +129,12 @@ class Tree:
 
 
 def audit(library: Library) -> Iterator[tuple[Citation, Drift | None]]:
-    """Every citation of the library's release, with what is wrong with it."""
+    """Every citation of the library's release, and the calls of each wrapper, with what is wrong with it."""
     tree = Tree(library.root)
+    for function in wrapper_functions(library.release):
+        source = tree.file(function.citation.file)
+        new = ", ".join(function.unlisted(source)) if source else ""
+        yield function.citation, Drift(function.citation, f"it calls {new}, which no row has") if new else None
     for citation in citations(library.release):
         found = _found(tree, citation)
         yield citation, Drift(citation, found) if found else None
@@ -160,7 +171,9 @@ def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
     if citation.calls and not re.search(rf"\b{citation.calls}\b", source.block(line)):
         return False
     if citation.params:
-        return citation.nested or _asks_the_same(tree.expanded(source, source.statement(line)), citation)
+        statement = source.statement(line)
+        whole = tree.expanded(source, statement)
+        return citation.nested or (_asks_the_same(whole, citation) and _has_its_numbers(statement, whole, citation))
     if citation.whole:
         read = set(re.findall(r"\w+", source.statement(line)))
         return all(read & set(LEGACY_NAMES[each]) for each in citation.asks.names())
@@ -176,3 +189,12 @@ def _asks_the_same(text: str, citation: Citation) -> bool:
         return bool(re.match(r"else\b|\}|return\b|\{", text)) or citation.calls in text or citation.function in text
     read = set(_ARGUMENTS.findall(text)) | {name for name in asked if name in text}
     return asked == read
+
+
+def _has_its_numbers(statement: str, whole: str, citation: Citation) -> bool:
+    """Whether a line compares with the numbers of the row: macros have theirs elsewhere, `if (a)` has no 0."""
+    if not citation.asks.names():
+        return True
+    wanted = citation.asks.numbers()
+    own, all_ = ({int(each) for each in _NUMBER.findall(text.replace("& 0x1", "% 2"))} for text in (statement, whole))
+    return wanted - all_ <= {0} and own <= wanted

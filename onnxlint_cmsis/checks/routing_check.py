@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Origin
-from onnxlint_cmsis.findings import Content, Statement
+from onnxlint_cmsis.findings import MEASURED, Content, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Freedom, KernelCall, Level, Target
 
@@ -138,9 +138,14 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
     level, verdict = judge(check.gain, subject.target, subject.layer.call, after)
     text = (
         f"{change.variable} {change.have} -> {change.want} would take {reached.route.effective} instead of "
-        f"{subject.route.effective}: {miss.explain(subject)}. {freedom_text(change)}. {verdict}."
+        f"{subject.route.effective}"
     )
-    said = replace(subject.say(text), level=Level.NOTE if change.freedom is Freedom.LOCKED else level)
+    said = replace(
+        subject.say(f"{text}: {miss.explain(subject)}. {freedom_text(change)}."),
+        level=Level.NOTE if change.freedom is Freedom.LOCKED else level,
+        properties={f"{MEASURED}{subject.target.cpu}": f"{verdict}."},
+        brief=subject.say(f"{text}.").message,
+    )
     yield _cited(with_resize(said, change, reached.route.effective), subject, miss)
 
 

@@ -83,4 +83,7 @@ def merged(found: list[Finding], order: Mapping[int, int] | None = None) -> list
 def _one(group: list[Finding]) -> Finding:
     targets = tuple(dict.fromkeys(label for finding in group for label in finding.targets))
     sources = tuple(dict.fromkeys(source for finding in group for source in finding.sources))
-    return replace(group[0], targets=targets, sources=sources)
+    properties: dict[str, str | int | float | bool] = {}
+    for finding in group:
+        properties |= {name: fact for name, fact in finding.properties.items() if name not in properties}
+    return replace(group[0], targets=targets, sources=sources, properties=properties)

@@ -44,6 +44,11 @@ class Condition(NamedTuple):
         sides = (side.names() for side in self.terms)
         return frozenset().union(*sides, *(part.names() for part in self.parts))
 
+    def numbers(self) -> frozenset[int]:
+        """Every number that stands in the condition."""
+        sides = (side.numbers() for side in self.terms)
+        return frozenset().union(*sides, *(part.numbers() for part in self.parts))
+
     def unknown(self, values: Values) -> frozenset[str]:
         """The variables that keep `evaluate` from an answer; empty where it has one."""
         if self.evaluate(values) is not None:

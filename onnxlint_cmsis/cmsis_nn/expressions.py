@@ -83,6 +83,12 @@ class Term(NamedTuple):
             return frozenset((self.name,))
         return frozenset().union(*(part.names() for part in self.parts))
 
+    def numbers(self) -> frozenset[int]:
+        """Every number that stands in the term."""
+        if self.op == "int":
+            return frozenset((self.value,))
+        return frozenset().union(*(part.numbers() for part in self.parts))
+
     def reads(self, names: Set[str]) -> bool:
         """Whether the term reads any of these variables."""
         return self.name in names if self.op == "var" else any(part.reads(names) for part in self.parts)

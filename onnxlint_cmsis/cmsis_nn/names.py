@@ -17,6 +17,8 @@ PER_CHANNEL = var("per_channel")
 BIAS = var("bias")
 INITIAL_STATE = var("initial_state")
 CTX_SIZE = var("ctx.size")
+PERMUTED_AXES = var("permutation.axes")
+PERMUTATION = tuple(var(f"permutation.{axis}") for axis in range(4))
 
 TAPS = FILTER_H * FILTER_W
 COLS = FILTER_H * FILTER_W * IN_C

@@ -9,6 +9,11 @@ from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.kinds import KINDS
 from onnxlint_cmsis.config.settings import KEYS
 
+DRAFT = "http://json-schema.org/draft-07/schema#"
+"""What SchemaStore asks for, since editors know it best."""
+URL = "https://json.schemastore.org/onnxlint-cmsis.json"
+"""Where SchemaStore will serve the schema."""
+
 
 def make_parser() -> CommandParser:
     """The options of the command."""
@@ -27,8 +32,10 @@ def run(argv: list[str]) -> int:
 def schema() -> dict[str, object]:
     """The schema of `onnxlint-cmsis.toml` and of `[tool.onnxlint-cmsis]` in pyproject.toml."""
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Configuration of onnxlint-cmsis",
+        "$schema": DRAFT,
+        "$id": URL,
+        "title": "configuration of onnxlint-cmsis",
+        "description": "Settings of onnxlint-cmsis, a linter for models on Arm Cortex-M",
         "type": "object",
         "properties": {key.name: key_schema(key) for key in KEYS},
         "additionalProperties": False,

@@ -94,9 +94,18 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
         if row["hazards"]:
             node = label_of(row)
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
+    yield from _ranges(rows, names)
     yield from _reasons(rows, names)
     unknown = {str(found["unknown"]) for row in rows if isinstance(found := row.get("q_format"), dict)} - {""}
     yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
+
+
+def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """The least and the most instructions of layers whose data decide."""
+    for row in rows:
+        found, node = row.get("instructions_range"), label_of(row)
+        if isinstance(found, list):
+            yield f"  {names.get(node, node)}: {found[0]:,} to {found[1]:,} instructions, the data decide"
 
 
 def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:

@@ -105,9 +105,11 @@ def _check_baselines(jobs: list[Job]) -> None:
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     """Lint, and tell standard error what went wrong inside."""
-    from onnxlint_cmsis.commands.progress import FilesDone
+    from onnxlint_cmsis.commands.progress import ProgressLine
 
-    linted, progress = [], FilesDone(len(jobs))
+    fixing = any(job.fix for job in jobs)  # which searches and proves, for minutes where a model is large
+    linted, progress = [], ProgressLine(len(jobs), least=1 if fixing else 2)
+    progress.at(jobs[0].path if jobs else "")
     for each in lint_all(jobs, args.jobs):
         linted.append(each)
         progress.step(each.job.path)

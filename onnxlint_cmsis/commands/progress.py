@@ -1,4 +1,4 @@
-"""Which file a run is at, on a terminal's standard error."""
+"""How far a long run is, on a terminal's standard error."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.reporters.plain import printable
 
 
-class FilesDone:
-    """A line that says how many files are done; nothing for one file, or where standard error is no terminal."""
+class ProgressLine:
+    """A line that says how many of some things are done; nothing where standard error is no terminal."""
 
-    def __init__(self, files: int) -> None:
-        self._files = files
-        self._shown = files > 1 and sys.stderr.isatty()
+    def __init__(self, things: int, noun: str = "files", *, least: int = 2) -> None:
+        """`least` is the number of things from which on the line is shown."""
+        self._things, self._noun = things, noun
+        self._shown = things >= least and sys.stderr.isatty()
         self._done = 0
 
-    def step(self, path: str) -> None:
-        """One more file is done."""
-        self._done += 1
+    def at(self, name: str) -> None:
+        """What is being done, or was done last."""
         if self._shown:
-            text = f"{self._done} of {self._files} files: {printable(path)}"
+            text = f"{self._done:,} of {self._things:,} {self._noun}: {printable(name)}"
             sys.stderr.write(f"\r\033[K{text[: columns() - 1]}")
             sys.stderr.flush()
+
+    def step(self, name: str) -> None:
+        """One more is done."""
+        self._done += 1
+        self.at(name)
 
     def close(self) -> None:
         """Take the line away."""

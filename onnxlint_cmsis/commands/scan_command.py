@@ -47,6 +47,7 @@ def run(argv: list[str]) -> int:
     """Scan what is not done yet, and tell standard error how it went."""
     args = make_parser().parse_args(argv)
     _check_installed((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED)
+    from onnxlint_cmsis.commands.progress import ProgressLine
     from onnxlint_cmsis.fleet.model_urls import model_urls
     from onnxlint_cmsis.fleet.parts import PartFolder
     from onnxlint_cmsis.fleet.scan import scan
@@ -59,7 +60,11 @@ def run(argv: list[str]) -> int:
     for text in found.empty:
         _say(f"warning: no .onnx or .tflite file in {text}")
     jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if url not in done]
-    statuses = scan(jobs, _doing(args), parts, args.batch)
+    progress = ProgressLine(len(jobs), "models", least=1)
+    try:
+        statuses = scan(jobs, _doing(args), parts, args.batch, progress.step)
+    finally:
+        progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
     _say(f"models scanned: {told}; done before: {len(found.urls) - len(jobs):,}")
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
@@ -88,12 +89,20 @@ def _model(path: str, settings: Settings) -> ModelAnalysis:
 
 def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[Staircase]:
     from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.commands.progress import ProgressLine
     from onnxlint_cmsis.planning.planning_input import planning_input
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.planning.staircase import staircases
 
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
-    return list(staircases(planning_input(model, prices), prices, reach))
+    open_ones = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
+    progress = ProgressLine(len(open_ones), "classes", least=1)
+    found = []
+    for each in staircases(planning_input(model, prices), prices, reach):
+        found.append(each)
+        progress.step(model.path)
+    progress.close()
+    return found
 
 
 def _names(model: ModelAnalysis) -> dict[str, str]:

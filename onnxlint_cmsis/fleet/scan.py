@@ -31,10 +31,12 @@ def in_processes(size: int) -> Doing:
     return doing
 
 
-def scan(jobs: list[ScanJob], doing: Doing, parts: PartFolder, batch: int) -> Counter[str]:
+def scan(
+    jobs: list[ScanJob], doing: Doing, parts: PartFolder, batch: int, done: Callable[[str], None] = lambda _url: None
+) -> Counter[str]:
     """Scan the models and write a part for each `batch` of them, or each minute; how many have which status.
 
-    What is finished is written also where the scan is interrupted.
+    What is finished is written also where the scan is interrupted. `done` is called with each model's URL.
     """
     statuses: Counter[str] = Counter()
     waiting: list[tuple[ScanRow, ...]] = []
@@ -45,6 +47,7 @@ def scan(jobs: list[ScanJob], doing: Doing, parts: PartFolder, batch: int) -> Co
             rows = _rows(task, answer)
             waiting.append(rows)
             statuses[rows[0].status] += 1
+            done(task.label)
             if len(waiting) >= batch or time.monotonic() - last > LONGEST:
                 _write(parts, waiting)
                 last = time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import targets_text
+from onnxlint_cmsis.findings import MEASURED, targets_text
 from onnxlint_cmsis.html_report.page_records import Fact, FindingBlock
 from onnxlint_cmsis.reporters.called import in_short
 from onnxlint_cmsis.reporters.full import what_to_do
@@ -51,3 +51,6 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for label in PROPERTIES:
         if label in finding.properties:
             yield label, str(finding.properties[label])
+    for name, pairs in finding.properties.items():
+        if name.startswith(MEASURED):
+            yield "measured", f"{name.removeprefix(MEASURED)}: {pairs}"

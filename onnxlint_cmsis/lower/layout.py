@@ -16,27 +16,36 @@ REACH = 100
 """How many nodes are looked at for one that tells the layout."""
 
 
-def nhwc(shape: Shape | None) -> Dims:
+def nhwc(shape: Shape | None, missing: int = 1) -> Dims:
     """An NCHW, NCW or lower-rank shape in NHWC; rank 2 is [n, 1, 1, c], rank 1 is [1, 1, 1, c]."""
     if shape is None or len(shape) > 4:
         return NO_DIMS
     if len(shape) == 4:
         return Dims(shape[0], shape[2], shape[3], shape[1])
     if len(shape) == 3:
-        return Dims(shape[0], 1, shape[2], shape[1])
-    return Dims(shape[0] if len(shape) == 2 else 1, 1, 1, shape[-1] if shape else 1)
+        return Dims(shape[0], missing, shape[2], shape[1])
+    batch = shape[0] if len(shape) == 2 else missing
+    return Dims(batch, missing, missing, shape[-1] if shape else missing)
 
 
-def ordered(shape: Shape | None) -> Dims:
+def ordered(shape: Shape | None, missing: int = 1) -> Dims:
     """A shape of rank 4 or less as it stands, ones in front."""
-    return NO_DIMS if shape is None or len(shape) > 4 else Dims(*(1,) * (4 - len(shape)), *shape)
+    return NO_DIMS if shape is None or len(shape) > 4 else Dims(*(missing,) * (4 - len(shape)), *shape)
 
 
 def dims_of(graph: Graph, *tensors: str) -> tuple[Dims, ...]:
     """Dims of activations of one layout: NHWC unless the order of the last one is known to be ONNX's."""
     plain = is_image(graph, tensors[-1]) is False
-    shapes = [graph.shape(tensor) for tensor in tensors]
-    return tuple(ordered(shape) if plain and len(shape or ()) > 2 else nhwc(shape) for shape in shapes)
+    return tuple(_laid_out(graph.shape(tensor), plain, 1) for tensor in tensors)
+
+
+def amounts_of(graph: Graph, tensor: str, amounts: Shape) -> Dims:
+    """Amounts along the axes of an activation, in the order that `dims_of` gives its sizes in."""
+    return _laid_out(amounts, is_image(graph, tensor) is False, 0)
+
+
+def _laid_out(shape: Shape | None, plain: bool, missing: int) -> Dims:
+    return ordered(shape, missing) if plain and len(shape or ()) > 2 else nhwc(shape, missing)
 
 
 def is_image(graph: Graph, tensor: str) -> bool | None:

@@ -52,14 +52,15 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     if shape is None:
         return UNDECIDED
     order = node.ints("perm") or tuple(range(len(shape)))[::-1]
-    moved = [axis for axis in order if axis < len(shape) and shape[axis] != 1]
+    moved = [axis for axis in order if 0 <= axis < len(shape) and shape[axis] != 1]
     if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     too_many = _too_many_axes(graph, node, "arm_transpose_s8")
     if too_many:
         return in_plain_code(kind, "transpose", too_many.cause, too_many.reason)
-    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, ordered(graph.shape(node.outputs[0])))
+    result = ordered(graph.shape(node.outputs[0]))
+    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, result, permutation=order)
     return Layer(node, call, {}, 1, assumed)
 
 

@@ -14,7 +14,7 @@ from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.graph.window_attributes import window_misfit
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+from onnxlint_cmsis.lower.layout import NO_DIMS, amounts_of, dims_of
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.lower.spatial import Folded
@@ -44,7 +44,8 @@ def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision
         return None
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     source, result = dims_of(graph, node.inputs[0], node.outputs[0])
-    call = KernelCall(f"pad_{kind}", source, NO_DIMS, result)
+    front = amounts_of(graph, node.outputs[0], pads[: len(shape)])
+    call = KernelCall(f"pad_{kind}", source, NO_DIMS, result, pad_front=front)
     return Layer(node, call, {}, 1, assumed)
 
 

@@ -80,7 +80,10 @@ def _input(
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
         raise UnfedError(f"input `{value.name}` is no tensor of known rank")
-    dtype: np.dtype[Any] = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    try:
+        dtype: np.dtype[Any] = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    except KeyError:
+        raise UnfedError(f"input `{value.name}` is of no type that ONNX knows ({tensor.elem_type})") from None
     if dtype.kind not in "iufb":
         raise UnfedError(f"input `{value.name}` is of type {dtype}, for which no values are made")
     shape = tuple(symbols[value.name, axis] for axis in range(len(tensor.shape.dim)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import UNSAFELY, targets_text
+from onnxlint_cmsis.findings import MEASURED, UNSAFELY, targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
@@ -130,6 +130,9 @@ def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple
     for label in ("runtime", "sizes", "why", "known"):
         if label in finding.properties:
             yield label, with_short_names(str(finding.properties[label]), file, run)
+    for name, pairs in finding.properties.items():
+        if name.startswith(MEASURED):
+            yield "measured", f"{name.removeprefix(MEASURED)}: {pairs}"
 
 
 def _resize(resize: Resize) -> str:

@@ -15,15 +15,16 @@ from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
-from onnxlint_cmsis.commands.config_schema import schema
+from onnxlint_cmsis.commands.config_schema import URL, schema
 from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.codes import enabled, fixable, level_of
-from onnxlint_cmsis.config.files import ConfigError, SettingsLayer
+from onnxlint_cmsis.config.files import OWN_FILE, ConfigError, SettingsLayer
 from onnxlint_cmsis.config.globs import Glob
 from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.resolve import Configuration, make_settings
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.types import Isa, Level
+from support.paths import ROOT
 from support.tree_copy import TreeCopy
 
 if sys.version_info >= (3, 11):
@@ -176,7 +177,7 @@ def test_what_is_wrong_names_file_key_and_allowed(tmp_path, text, says):
 
 
 def test_schema_agrees_with_the_checks():
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = jsonschema.Draft7Validator(schema())
     validator.check_schema(schema())
     assert not list(validator.iter_errors(tomllib.loads(GOOD)))
     unseen = ("CNN9", "@", "z80", "'1.0'", "= \n", "a = ", "rpi-pico", "'1M'")
@@ -185,8 +186,25 @@ def test_schema_agrees_with_the_checks():
             assert list(validator.iter_errors(tomllib.loads(text))), text
 
 
+def test_schema_is_ready_for_schemastore():
+    """Its rules for a schema (CONTRIBUTING.md there), and the entry of the catalogue in docs/contributing.md."""
+    found = schema()
+    assert (found["$schema"], found["$id"]) == ("http://json-schema.org/draft-07/schema#", URL)
+    assert (found["type"], found["additionalProperties"]) == ("object", False)
+    assert all(each["description"] for each in found["properties"].values())
+    page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    entry = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    assert entry == {
+        "name": "onnxlint-cmsis",
+        "description": found["description"],
+        "fileMatch": [OWN_FILE],
+        "url": found["$id"],
+    }
+    assert "schema" not in entry["description"].lower()
+
+
 def test_schema_defaults_are_valid_and_complete():
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = jsonschema.Draft7Validator(schema())
     defaults = {key.name: key.default for key in KEYS}
     assert not list(validator.iter_errors(defaults))
     assert json.loads(json.dumps(schema())) == schema()

@@ -11,7 +11,7 @@ import pytest
 
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.commands.command_table import COMMANDS
-from onnxlint_cmsis.commands.progress import FilesDone
+from onnxlint_cmsis.commands.progress import ProgressLine
 from onnxlint_cmsis.config.settings import KEYS
 from support.models import text
 
@@ -152,12 +152,12 @@ def test_a_rule_reads_well_in_a_terminal(capsys: pytest.CaptureFixture[str], mon
 def test_a_terminal_sees_which_file_a_run_is_at(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    progress = FilesDone(2)
+    progress = ProgressLine(2)
     progress.step("a.onnx")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "20")
-    progress = FilesDone(2)
+    progress = ProgressLine(2)
     progress.step("folder/long name.onnx")
     progress.close()
     assert capsys.readouterr().err == "\r\x1b[K1 of 2 files: folde\r\x1b[K"

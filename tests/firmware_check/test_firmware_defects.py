@@ -93,6 +93,7 @@ def test_a_difference_of_one_in_most_elements_is_no_rounding() -> None:
     (said,) = _values(Differences(60, 1, 100), step())
     assert said == "60 of 100 outputs differ from ONNX Runtime's, by up to 1 (allowed: 5% of them)"
     assert _values(Differences(25, 1, 100), step("avgpool")) == []  # halves are rounded in another direction
+    assert _values(Differences(25, 1, 100), step("transpose_conv")) == []  # a channel of nothing but its bias
 
 
 def test_short_right_shifts_round_twice() -> None:
@@ -113,6 +114,17 @@ def test_builds_differ_in_the_layer_that_first_writes_other_bytes() -> None:
     assert not uneven.made_by(second, zeros, ones)
     assert not uneven.made_by(first, zeros, zeros)
     assert uneven.made_by(second, zeros, ones)
+    assert uneven.made_by(first, zeros, ones, overruns=True)
+    assert not uneven.made_by(replace(first, inputs=()), zeros, ones), "its inputs may be overwritten"
+
+
+def test_a_curve_whose_steps_are_smaller_than_onnx_runtimes_error_may_differ_by_that() -> None:
+    """A sigmoid that calibration saw near 0 alone: its polynomial is off by 2^-23."""
+    for scale, largest in ((1 / 256, 1), (2.0**-24, 3)):
+        curve = step("reference_lookup")
+        curve = replace(curve, output=replace(curve.output, quantization=Quantization(scale, -128)))
+        assert _values(Differences(50, largest, 100), curve) == []
+        assert _values(Differences(50, largest + 1, 100), curve)
 
 
 def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> None:

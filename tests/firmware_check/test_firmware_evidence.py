@@ -46,13 +46,14 @@ def test_every_cited_line_of_a_wrapper_holds(tmp_path: Path) -> None:
     assert drifts(carried(tmp_path)) == []
 
 
-def test_a_changed_condition_is_named_with_the_row_to_mend(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "changed", ["output_dims->w % 8 == 0 && input_dims->c > 3", "output_dims->w % 8 == 0"], ids=["argument", "number"]
+)
+def test_a_changed_condition_is_named_with_the_row_to_mend(changed: str, tmp_path: Path) -> None:
     library = carried(tmp_path)
     path = library.root / WRAPPER
     text = path.read_text(encoding="utf-8")
-    path.write_text(
-        text.replace("output_dims->w % 4 == 0", "output_dims->w % 8 == 0 && input_dims->c > 3"), encoding="utf-8"
-    )
+    path.write_text(text.replace("output_dims->w % 4 == 0", changed), encoding="utf-8")
     (said,) = drifts(library)
     assert said.startswith(f"{WRAPPER}:94 arm_convolve_wrapper_s8: the branch to arm_convolve_1_x_n_s8 changed: ")
     assert said.endswith("mend routes/convolve_s8: arm_convolve_1_x_n_s8")
@@ -65,6 +66,19 @@ def test_a_statement_that_moved_is_found_again(tmp_path: Path) -> None:
     path.write_text("\n".join([*lines[:93], "", "", *lines[93:]]), encoding="utf-8")
     said = drifts(library)
     assert any("the statement moved to line 96" in each for each in said)
+
+
+def test_a_new_branch_is_named_though_no_line_moved(tmp_path: Path) -> None:
+    library = carried(tmp_path)
+    path = library.root / WRAPPER
+    text = path.read_text(encoding="utf-8")
+    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_wrapper_s8(")) + 1
+    early = " if (filter_dims->h == 7) { return arm_convolve_7x7_s8(ctx, conv_params); }"
+    path.write_text(text[:place] + early + text[place:], encoding="utf-8")
+    (said,) = drifts(library)
+    assert said == (
+        f"{WRAPPER} arm_convolve_wrapper_s8: it calls arm_convolve_7x7_s8, which no row has; mend routes/convolve_s8"
+    )
 
 
 def test_functions_of_several_builds_and_macros_have_all_their_lines() -> None:
@@ -184,7 +198,7 @@ WITH_CLANG = dict.fromkeys(("conv-1xn-window-in-padding", "conv-1xn-window-outsi
 
 def test_every_hazard_is_seen_in_every_release_with_both_compilers_or_has_a_reason() -> None:
     """Recorded results: nothing is left unconfirmed, and no branch went another way than predicted."""
-    assert {(run.release, run.cpu, run.compiler.split()[0]) for run in recorded()} == {
+    assert {(run.release, run.cpu, run.compiler.split()[0]) for run in recorded()} >= {
         (release, cpu, compiler)
         for release in ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
         for cpu in ("cortex-m3", "cortex-m4", "cortex-m55")

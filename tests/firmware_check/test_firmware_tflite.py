@@ -19,6 +19,7 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
 from support.tflite_models import tensor
+from support.tflite_steps import random_chain
 from support.tflite_writer import operator_code, write
 
 needs_litert = pytest.mark.skipif(
@@ -111,6 +112,16 @@ def test_layers_are_the_calls_of_the_interpreter():
     assert convolution.numbers["limits"] == (0, 127)
     assert [array.values.size for array in convolution.arrays] == [144, 4, 4, 4]
     assert made.steps[4].inputs[0].buffer == made.steps[3].output.buffer, "a RESHAPE is the same memory"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 13])
+def test_a_call_has_a_bias_where_the_file_has_one(seed):
+    """Dense layers and convolutions of random chains, with and without."""
+    program = program_of(random_chain(seed, 7))
+    weighted = [step for step in program.steps if any(array.name == "weights" for array in step.arrays)]
+    assert weighted
+    for step in weighted:
+        assert step.call.bias is any(array.name == "bias" for array in step.arrays), step.label
 
 
 def softmaxes():

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.proof.inputs import PLAIN, model_inputs
+from onnxlint_cmsis.proof.inputs import PLAIN, UnfedError, model_inputs
 from support import models
 
 ALIGN = make_settings(fix_policy="align", targets=["cortex-m4"])
@@ -67,3 +67,11 @@ g (float[1, 3] x) => (int8[1, 3] y) <float s = {0.5}, int8 z = {1}> {
     zero.data_type, zero.raw_data = elem_type, raw
     (one,) = model_inputs(model, {})
     assert one.span == PLAIN
+
+
+@pytest.mark.parametrize("elem_type", [TensorProto.UNDEFINED, 99])
+def test_an_input_of_no_known_type_is_named(elem_type: int) -> None:
+    model = models.text(CHAIN)
+    model.graph.input[0].type.tensor_type.elem_type = elem_type
+    with pytest.raises(UnfedError, match=rf"input `x` is of no type that ONNX knows \({elem_type}\)"):
+        model_inputs(model, {})

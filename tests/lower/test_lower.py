@@ -133,6 +133,21 @@ def test_a_pad_of_zeros_is_folded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("shape", "pads", "front", "result"),
+    [
+        ("1,2,8,9", "0,1,2,3,0,4,5,6", Dims(0, 2, 3, 1), Dims(1, 15, 18, 7)),  # an image, NHWC
+        ("4,7", "1,2,3,4", Dims(1, 0, 0, 2), Dims(8, 1, 1, 13)),
+        ("2,5,7", "0,1,2,0,0,3", Dims(0, 0, 2, 1), Dims(2, 1, 12, 6)),
+    ],
+)
+def test_a_pad_says_what_it_adds_in_front_in_the_order_of_its_sizes(shape, pads, front, result) -> None:
+    count = len(pads.split(","))
+    source = graph_of("y = Pad(x, p)", inputs=f"float[{shape}] x", weights=f"int64[{count}] p = {{{pads}}}")
+    call = only(source).call
+    assert (call.entry, call.pad_front, call.output_dims) == ("pad_s8", front, result)
+
+
+@pytest.mark.parametrize(
     ("pads", "mode"), [([0, 1, 0, 0, 0, 0, 0, 0], "constant"), ([0, 0, 1, 1, 0, 0, 1, 1], "reflect")]
 )
 def test_other_pads_are_not_folded(pads: list[int], mode: str) -> None:
@@ -442,6 +457,8 @@ def test_a_transposition_to_nchw_in_front_of_a_convolution_moves_nothing() -> No
 def test_other_transpositions_are_layers_in_the_order_of_their_axes() -> None:
     call = only(graph_of("y = Transpose<perm = [0, 2, 3, 1]>(x)", inputs="float[1,2,5,3] x")).call
     assert (call.entry, call.input_dims, call.output_dims) == ("transpose_s8", Dims(1, 2, 5, 3), Dims(1, 5, 3, 2))
+    assert call.permutation == (0, 2, 3, 1)
+    assert only(graph_of("y = Transpose(x)", inputs="float[5,3] x")).call.permutation == (1, 0)
     assert "5 axes" in no_kernel(graph_of("y = Transpose<perm = [0, 2, 1, 4, 3]>(x)", inputs="float[1,2,5,3,4] x"))
 
 

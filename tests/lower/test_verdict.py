@@ -296,3 +296,11 @@ def test_its_output_has_one_scale_and_zero_point(scale: float, point: int) -> No
 def test_plain_code_does_not_widen() -> None:
     record = widened(1 / 65536, -32768, axis=0)
     assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ACTIVATION_TYPE)
+
+
+def test_a_transpose_of_an_axis_that_is_not_there_is_no_error() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Transpose", ["x"], ["y"], perm=[0, -9, 2, 1])], "g",
+        [helper.make_tensor_value_info("x", 1, [1, 4, 5, 6])], [helper.make_tensor_value_info("y", 1, None)],
+    )  # fmt: skip
+    assert [record.node.op_type for record in lower(read(helper.make_model(graph))).records] == ["Transpose"]

@@ -4,7 +4,7 @@ Inside `arm_depthwise_conv_s8` a tile computes four output channels of one input
 `ch_mult % 4 == 0`, batch 1 and, except in 5.8.0, no dilation. Any other multiplier greater than 1 takes a generic loop.
 
 Padding the multiplier to the next multiple of four was faster in every pair measured, on all three instruction sets
-(4.0.0 to main): the numbers are in the finding. Depthwise layers of one input channel are different on MVE from 7.0.0
+(4.0.0 to main): `--explain` has the numbers. Depthwise layers of one input channel are different on MVE from 7.0.0
 on: they become convolutions (CNN114) and gain nothing.
 
 **What to do.** Pad the multiplier: the new channels sit inside each input channel's group of outputs, not at

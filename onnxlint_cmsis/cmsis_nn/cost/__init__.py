@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.cost.depthwise_cost import to_conv
-from onnxlint_cmsis.cmsis_nn.cost.kernels import kernel_of
+from onnxlint_cmsis.cmsis_nn.cost.kernels import REVERSED, kernel_of
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, add, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route, route
@@ -26,12 +26,12 @@ __all__ = ["Prediction", "cost", "cost_of_route", "counts_of", "predicted"]
 def cost(call: KernelCall, target: Target) -> int | None:
     """Predicted instructions of one call, None where nothing was measured that says.
 
-    None for: releases and compilers without measurements (CMSIS 5, armclang), s16 and s4, an unknown size, a call that
-    returns an error, and kernels or ways through them that were not measured: grouped convolutions, dilated depthwise
-    layers outside arm_depthwise_conv_s8_opt, transposed convolutions, fully connected layers with scales per channel
-    or weights that have a zero-point, pooling of several images, average pooling with padding on scalar, several images
-    or rows that are so small that it matters what runs once for each and what once for all. LoopSizes beyond the
-    measured ones only make measured loops run more often, so they are predicted.
+    None for: releases and compilers without measurements (CMSIS 5, armclang; s16, s4 and transposed convolutions before
+    7.0.0), an unknown size, a call that returns an error, and kernels or ways through them that were not measured:
+    grouped convolutions, dilated depthwise layers of s8 outside arm_depthwise_conv_s8_opt, fully connected layers with
+    scales per channel or weights that have a zero-point, s8 pooling of several images, s8 average pooling with padding
+    on scalar, several images or rows that are so small that it matters what runs once for each and what once for all.
+    LoopSizes beyond the measured ones only make measured loops run more often, so they are predicted.
     """
     return cost_of_route(call, target, route(call, target))
 
@@ -96,10 +96,11 @@ class _Counted(NamedTuple):
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     """None where a size is unknown, or the loops of what the route ends in."""
     sizes = sizes_of(call)
-    kernel = kernel_of(taken.effective, target.isa, target.release)
+    reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"
+    kernel = kernel_of(REVERSED if reversed_ else taken.effective, target.isa, target.release)
     if sizes is None or kernel is None or taken.status != 0:
         return None
-    if call.entry == "transpose_conv_s8":  # what it does before the convolution was not measured
+    if taken.effective == "arm_transpose_conv_s8" and not call.bias:  # it clears its buffer in another way
         return None
     if call.weight_offset:  # measured with weights of zero-point 0; others took 4 to 29 % more (7.0.0)
         return None

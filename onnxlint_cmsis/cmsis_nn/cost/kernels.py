@@ -6,11 +6,20 @@ from collections.abc import Callable
 from functools import cache
 
 from onnxlint_cmsis.cmsis_nn.cost import convolution_cost as convolution
+from onnxlint_cmsis.cmsis_nn.cost import convolution_s16_cost as convolution_s16
 from onnxlint_cmsis.cmsis_nn.cost import dense_cost as dense
 from onnxlint_cmsis.cmsis_nn.cost import depthwise_cost as depthwise
+from onnxlint_cmsis.cmsis_nn.cost import depthwise_s4_cost as depthwise_s4
+from onnxlint_cmsis.cmsis_nn.cost import depthwise_s16_cost as depthwise_s16
 from onnxlint_cmsis.cmsis_nn.cost import elementwise_cost as elementwise
+from onnxlint_cmsis.cmsis_nn.cost import extreme_cost as extreme
+from onnxlint_cmsis.cmsis_nn.cost import four_bit_cost as four_bit
 from onnxlint_cmsis.cmsis_nn.cost import one_by_n_cost as one_by_n
+from onnxlint_cmsis.cmsis_nn.cost import pad_cost as pad
 from onnxlint_cmsis.cmsis_nn.cost import pooling_cost as pooling
+from onnxlint_cmsis.cmsis_nn.cost import sixteen_bit_cost as sixteen_bit
+from onnxlint_cmsis.cmsis_nn.cost import transpose_conv_cost as transpose_conv
+from onnxlint_cmsis.cmsis_nn.cost import transpose_cost as transpose
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE
@@ -30,10 +39,9 @@ def _dense(sizes: LoopSizes) -> bool:
     return sizes.filter_c == sizes.in_c
 
 
-def _columns(sizes: LoopSizes) -> bool:
-    """Of 2 or 3 columns the loops say 3 to 31 % too little: 40 calls each on Cortex-M3 and M4, 7.0.0."""
-    columns = sizes.filter_h * sizes.filter_w * sizes.in_c
-    return _dense(sizes) & (columns != 2) & (columns != 3)
+def _ordered(sizes: LoopSizes) -> bool:
+    """The permutation decides which loop runs."""
+    return len(sizes.permutation) > 1
 
 
 def _undilated(sizes: LoopSizes) -> bool:
@@ -41,11 +49,16 @@ def _undilated(sizes: LoopSizes) -> bool:
     return sizes.dilation_h == sizes.dilation_w == 1
 
 
-def _one_image(sizes: LoopSizes) -> bool:
-    """Pooling goes over the images from 6.0.0 on only, and copies the first tap of a window: there has to be one."""
+def _touching(sizes: LoopSizes) -> bool:
+    """Maximum pooling copies the first tap of a window: there has to be one."""
     below, beside = (sizes.out_h - 1) * sizes.stride_h - sizes.pad_h, (sizes.out_w - 1) * sizes.stride_w - sizes.pad_w
     touches = sizes.pad_h < sizes.filter_h and sizes.pad_w < sizes.filter_w
-    return sizes.n == 1 and touches and below < sizes.in_h and beside < sizes.in_w
+    return touches and below < sizes.in_h and beside < sizes.in_w
+
+
+def _one_image(sizes: LoopSizes) -> bool:
+    """Pooling goes over the images from 6.0.0 on only."""
+    return sizes.n == 1 and _touching(sizes)
 
 
 def _one_unpadded_image(sizes: LoopSizes) -> bool:
@@ -78,12 +91,17 @@ class Kernel(NamedTuple):
     image cannot be told apart."""
 
 
+REVERSED = "arm_transpose_conv_wrapper_s8"
+"""What stands here for arm_convolve_s8 with reversed weights."""
+MEASURED = "7.0.0"
+"""First release in which the kernels were measured that came last into this table."""
+
 KERNELS = (
     Kernel("arm_convolve_1x1_s8_fast", convolution.convolve_1x1_s8_fast, covers=_dense),
     Kernel("arm_convolve_1x1_s8", convolution.convolve_1x1_s8, covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_columns),
+    Kernel("arm_convolve_s8", convolution.convolve_s8_widening_taps, NOT_MVE, until="4.1.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.1.0", covers=_dense),
-    Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="4.1.0", covers=_columns),
+    Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="4.1.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8, MVE_ONLY, since="4.1.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.1.0", covers=_dense),
     Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="6.0.0", covers=_dense),
@@ -101,6 +119,30 @@ KERNELS = (
     Kernel("arm_elementwise_add_s8", elementwise.add_s8, several=True),
     Kernel("arm_elementwise_mul_s8", elementwise.mul_s8, several=True),
     Kernel("arm_softmax_s8", elementwise.softmax_s8, covers=_rows, several=True),
+    Kernel(REVERSED, transpose_conv.reversed_convolution, since=MEASURED, several=True),
+    Kernel("arm_transpose_conv_s8", transpose_conv.direct_by_strides, since=MEASURED, until="main", several=True),
+    Kernel("arm_transpose_conv_s8", transpose_conv.direct, since="main", several=True),
+    Kernel("arm_pad_s8", pad.pad_s8, since=MEASURED, several=True),
+    Kernel("arm_transpose_s8", transpose.transpose_s8, since=MEASURED, covers=_ordered, several=True),
+    Kernel("arm_maximum_s8", extreme.maximum_s8, since=MEASURED, several=True),
+    Kernel("arm_minimum_s8", extreme.minimum_s8, since=MEASURED, several=True),
+    Kernel("arm_convolve_s16", convolution_s16.convolve_s16, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_depthwise_conv_s16", depthwise_s16.s16_generic, since=MEASURED, several=True),
+    Kernel("arm_depthwise_conv_fast_s16", depthwise_s16.s16_fast, (Isa.DSP, Isa.MVE), since=MEASURED, several=True),
+    Kernel("arm_fully_connected_s16", sixteen_bit.fully_connected_s16, since=MEASURED, several=True),
+    Kernel("arm_avgpool_s16", sixteen_bit.avgpool_s16, since=MEASURED, covers=_touching, several=True),
+    Kernel("arm_max_pool_s16", sixteen_bit.max_pool_s16, since=MEASURED, covers=_touching, several=True),
+    Kernel("arm_elementwise_add_s16", sixteen_bit.add_s16, since=MEASURED, several=True),
+    Kernel("arm_elementwise_mul_s16", sixteen_bit.mul_s16, since=MEASURED, several=True),
+    Kernel("arm_convolve_1x1_s4_fast", four_bit.convolve_1x1_s4_fast, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_1x1_s4", four_bit.convolve_1x1_s4, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_1_x_n_s4", four_bit.convolve_1_x_n_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_even_s4", four_bit.convolve_even_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_s4", four_bit.convolve_s4, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_depthwise_conv_s4", depthwise_s4.s4_generic, since=MEASURED, several=True),
+    Kernel("arm_depthwise_conv_s4_opt", depthwise_s4.s4_opt, since=MEASURED, several=True),
+    Kernel("arm_fully_connected_s4", four_bit.fully_connected_s4, since=MEASURED, several=True),
+    Kernel("arm_softmax_s16", sixteen_bit.softmax_s16, since=MEASURED, covers=_rows, several=True),
 )
 """No two rows of a kernel share an instruction set and a release."""
 

@@ -26,8 +26,9 @@ def table_of(release: str, isa: Isa) -> dict[str, float] | None:
     path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
     if not path.exists():
         return None
-    read: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))["instructions"]
-    return read
+    read = json.loads(path.read_text(encoding="utf-8"))
+    later: dict[str, float] = read.get("later", {}).get("instructions", {})
+    return {**read["instructions"], **later}
 
 
 def measured_build(target: Target) -> str:

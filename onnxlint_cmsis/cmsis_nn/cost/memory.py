@@ -36,3 +36,46 @@ def widen(name: str, times: int, size: int) -> Counts:
     """`times` conversions of `size` values from 8 to 16 bits, by 4 and then one at a time."""
     counts = {f"{name}.by_4": times * (size // 4), f"{name}.by_4.enter": times * (size >= 4)}
     return counts | dict(by_rest(name, times, size, 4)[1:])
+
+
+def library_fill(name: str, times: int, size: int, start: int) -> Counts:
+    """`times` calls of the C library's memset on a block that begins at an address: bytes up to a word, then words."""
+    head = -start % 4
+    head = head - (head - size) * (head > size)
+    rest = size - head
+    return {
+        name: times,
+        f"{name}.head": times * head,
+        f"{name}.head.enter": times * (head > 0),
+        f"{name}.words.enter": times * (rest >= 4),
+        f"{name}.by_16": times * (rest // 16),
+        f"{name}.by_16.enter": times * (rest >= 16),
+        f"{name}.by_4": times * (rest % 16 // 4),
+        f"{name}.by_4.enter": times * (rest % 16 >= 4),
+        f"{name}.tail": times * (rest % 4),
+        f"{name}.tail.enter": times * (rest % 4 > 0),
+    }
+
+
+def library_copy(name: str, times: int, size: int, source: int, start: int) -> Counts:
+    """`times` calls of the C library's memcpy between two addresses: by 64, 16 and 4 bytes, and what is left.
+
+    Under 8 bytes go byte by byte where an address is uneven, and more start with single ones where both are.
+    """
+    apart = times * (source % 4 + start % 4 > 0)
+    short, middle = apart * (size < 4), apart * (size >= 4) * (size < 8)
+    head = (size >= 8) * (source % 4 > 0) * (-start % 4)
+    long, rest = times - short - middle, size - head
+    counts = {
+        f"{name}.short": short,
+        f"{name}.middle": middle,
+        f"{name}.long": long,
+        f"{name}.long.apart": apart - short - middle,
+        f"{name}.middle.byte": middle * size,
+        f"{name}.by_64": long * (rest // 64),
+        f"{name}.by_16": long * (rest % 64 // 16),
+        f"{name}.by_4": long * (rest % 16 // 4),
+    }
+    for word, calls, left in (("short", short, size), ("head", long, head), ("long", long, rest)):
+        counts |= {f"{name}.{word}.rest": calls * (left % 4 > 0), f"{name}.{word}.two": calls * (left % 4 // 2)}
+    return counts

@@ -14,7 +14,7 @@ from onnxlint_cmsis.types import Isa
 
 def strips(sizes: LoopSizes, isa: Isa) -> Counts:
     """From 6.0.0 on: padded columns on either side come from a strip, those between from the input; three products."""
-    left, middle, right = _columns(sizes)
+    left, middle, right = columns_of(sizes)
     counts = {"one_by_n": sizes.n, "one_by_n.left": sizes.n * (left > 0), "one_by_n.right": sizes.n * (right > 0)}
     for columns, padded, copied in ((left, sizes.pad_w, sizes.filter_w), (right, right, sizes.filter_w - 1)):
         add(counts, block(isa, "one_by_n.fill", sizes.n * (columns > 0), padded * sizes.in_c))
@@ -26,10 +26,10 @@ def strips(sizes: LoopSizes, isa: Isa) -> Counts:
 
 def single_columns(sizes: LoopSizes, isa: Isa) -> Counts:
     """4.1.0 and 5.0.0: padded columns one at a time, those between in one product."""
-    left, middle, right = _columns(sizes)
+    left, middle, right = columns_of(sizes)
     counts = {"one_by_n": sizes.n}
     for column in (*range(left), *range(sizes.out_w - right, sizes.out_w)):
-        add(counts, core_1x_s8(sizes.n, _taps_inside(sizes, column) * sizes.in_c, sizes.out_c))
+        add(counts, core_1x_s8(sizes.n, taps_inside(sizes, column) * sizes.in_c, sizes.out_c))
     add(counts, nt_t_s8(isa, sizes.n, middle, sizes.depth, sizes.out_c))
     return counts
 
@@ -38,7 +38,7 @@ def fours(sizes: LoopSizes, _: Isa) -> Counts:
     """4.0.0: four columns at a time; one at a time where the first or the last touches the padding."""
     counts = {"one_by_n": 1, "one_by_n.group": sizes.n * (sizes.out_w // 4)}
     for first in range(0, sizes.out_w - 3, 4):
-        inside = [_taps_inside(sizes, column) for column in range(first, first + 4)]
+        inside = [taps_inside(sizes, column) for column in range(first, first + 4)]
         starts_inside = first * sizes.stride_w >= sizes.pad_w
         if starts_inside and (first + 3) * sizes.stride_w - sizes.pad_w + sizes.filter_w <= sizes.in_w:
             add(counts, core_4x_s8(sizes.n, sizes.depth, sizes.out_c))
@@ -49,12 +49,13 @@ def fours(sizes: LoopSizes, _: Isa) -> Counts:
     return counts
 
 
-def _taps_inside(sizes: LoopSizes, column: int) -> int:
+def taps_inside(sizes: LoopSizes, column: int) -> int:
+    """Filter taps of a column of the output that fall on the input."""
     start = column * sizes.stride_w - sizes.pad_w
     return max(0, min(sizes.filter_w, sizes.in_w - start) - max(0, -start))
 
 
-def _columns(sizes: LoopSizes) -> tuple[int, int, int]:
+def columns_of(sizes: LoopSizes) -> tuple[int, int, int]:
     """Columns with padding on the left, without, on the right: left_pad_num, no_pad_num, right_pad_num."""
     total = (sizes.out_w - 1) * sizes.stride_w + sizes.filter_w - sizes.in_w
     after = sizes.pad_w + (total % 2 if total >= 0 else -(-total % 2))

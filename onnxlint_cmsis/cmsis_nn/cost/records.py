@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, number, target_of, text
 from onnxlint_cmsis.errors import did_you_mean
-from onnxlint_cmsis.types import Dims, KernelCall, Pair, Target
+from onnxlint_cmsis.types import NO_FRONT, Dims, KernelCall, Pair, Target
 
 ENTRIES = {
     "conv": "convolve_s8",
@@ -18,23 +18,46 @@ ENTRIES = {
     "add": "elementwise_add_s8",
     "mul": "elementwise_mul_s8",
     "softmax": "softmax_s8",
+    "transpose_conv": "transpose_conv_s8",
+    "pad": "pad_s8",
+    "transpose": "transpose_s8",
+    "maximum": "maximum_s8",
+    "minimum": "minimum_s8",
+    "conv_s16": "convolve_s16",
+    "dw_s16": "depthwise_s16",
+    "fc_s16": "fully_connected_s16",
+    "avg_s16": "avgpool_s16",
+    "max_s16": "max_pool_s16",
+    "add_s16": "elementwise_add_s16",
+    "mul_s16": "elementwise_mul_s16",
+    "softmax_s16": "softmax_s16",
+    "softmax_s8_s16": "softmax_s8_s16",
+    "conv_s4": "convolve_s4",
+    "dw_s4": "depthwise_s4",
+    "fc_s4": "fully_connected_s4",
 }
-"""Entry point of each kind."""
+"""Entry point of each kind; a kind without a type is s8."""
 
 _DEFAULTS = {
     "n": 1, "h": 1, "w": 1, "kh": 1, "kw": 1, "stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0,
     "dil_h": 1, "dil_w": 1,
 }  # fmt: skip
+_PLANE = ("in_c", "out_c", "out_h", "out_w")
 _REQUIRED = {
-    **dict.fromkeys(("conv", "dw", "avg", "max"), ("in_c", "out_c", "out_h", "out_w")),
+    **dict.fromkeys(("conv", "dw", "avg", "max", "transpose_conv", "pad", "maximum", "minimum"), _PLANE),
     **dict.fromkeys(("fc", "softmax"), ("in_c", "out_c")),
     **dict.fromkeys(("add", "mul"), ("in_c",)),
+    "transpose": (*_PLANE, "rank"),
 }
+_AXES = ("axis_0", "axis_1", "axis_2", "axis_3")
+_SECOND = ("second_n", "second_h", "second_w", "second_c")
+_NO_DIMS = Dims(None, None, None, None)
 _LONG = ("n", "in_c", "out_c", "ch_mult")
 """LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
-_SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult")
+_FROM_0 = ("pad_h", "pad_w", "ch_mult", "front_c", "rank", *_AXES)
+_SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult", "front_c", "rank", *_AXES, *_SECOND)
 _KNOWN = ("kind", *_SIZES, *TARGET_FIELDS)
-_OTHERS = ("reps", "instructions")
+_OTHERS = ("reps", "instructions", "data", "spread", "level", "shift")
 
 
 def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
@@ -51,37 +74,59 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
 
 
 def call_of(record: Mapping[str, object]) -> KernelCall:
-    """The kernel call of a record; all kinds are s8, fully connected layers have one scale.
+    """The kernel call of a record; fully connected layers have one scale.
 
     `kind`, the channel counts and, where there is a window, the output plane are required. What else is missing or
     null is 1, paddings 0, and `ch_mult` out_c / in_c. For add and mul `in_c` is the length of the block, softmax has
-    `out_c` rows of `in_c`.
+    `out_c` rows of `in_c`. A pad has `pad_h`, `pad_w` and `front_c` in front. A transpose of `rank` axes has them first
+    of n, h, w, in_c, and `axis_0` ... say which of them the output has. maximum and minimum have a second operand of
+    `second_n` ..., the first one's sizes where these are missing.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
 
     """
-    kind = text(record, "kind", "")
-    if kind not in ENTRIES:
-        raise ValueError(f"field 'kind' is '{kind}'; allowed: {', '.join(ENTRIES)}")
+    name = text(record, "kind", "")
+    if name not in ENTRIES:
+        raise ValueError(f"field 'kind' is '{name}'; allowed: {', '.join(ENTRIES)}")
+    kind = _without_type(name)
     size = _sizes(record, kind)
     given = Dims(size["n"], size["h"], size["w"], size["in_c"])
     if kind in ("add", "mul"):
-        return KernelCall(ENTRIES[kind], given, given, given)
+        return KernelCall(ENTRIES[name], given, given, given)
     if kind == "softmax":
         rows = Dims(size["out_c"], 1, 1, size["in_c"])
-        return KernelCall(ENTRIES[kind], rows, Dims(None, None, None, None), rows)
+        return KernelCall(ENTRIES[name], rows, Dims(None, None, None, None), rows)
+    if kind == "transpose":
+        return _transpose(given, size)
     return KernelCall(
-        ENTRIES[kind],
+        ENTRIES[name],
         given,
         _filter(kind, size),
-        Dims(size["n"], size["out_h"], size["out_w"], size["out_c"]),
+        Dims(max(size["n"], size.get("second_n", 1)), size["out_h"], size["out_w"], size["out_c"]),
         Pair(size["stride_h"], size["stride_w"]),
         Pair(size["pad_h"], size["pad_w"]),
         dilation=Pair(size["dil_h"], size["dil_w"]),
         ch_mult=size["ch_mult"] if kind == "dw" else 0,
         per_channel=False if kind == "fc" else None,
+        pad_front=Dims(0, size["pad_h"], size["pad_w"], size.get("front_c", 0)) if kind == "pad" else NO_FRONT,
     )
+
+
+def _without_type(kind: str) -> str:
+    """`conv` of `conv_s16`."""
+    return kind.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4")
+
+
+def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
+    """Axes that the call does not have lie in front, as in a lowered layer."""
+    rank = size["rank"]
+    order = tuple(size.get(name, 0) for name in _AXES[:rank])
+    if sorted(order) != list(range(rank)) or not rank:
+        raise ValueError(f"fields 'axis_0' ... are {list(order)}; allowed: each axis of {rank} once")
+    axes = (1,) * (4 - rank)
+    result = Dims(*axes, *(given[axis] for axis in order))
+    return KernelCall(ENTRIES["transpose"], Dims(*axes, *given[:rank]), _NO_DIMS, result, permutation=order)
 
 
 def _sizes(record: Mapping[str, object], kind: str) -> dict[str, int]:
@@ -92,7 +137,7 @@ def _sizes(record: Mapping[str, object], kind: str) -> dict[str, int]:
     size = {**_DEFAULTS, "out_h": 1, "out_w": 1, "out_c": 1}
     for name in _SIZES:
         if record.get(name) is not None:
-            low = 0 if name in ("pad_h", "pad_w", "ch_mult") else 1
+            low = 0 if name in _FROM_0 else 1
             size[name] = number(record[name], name, low, LARGEST if name in _LONG else 2**16 - 1)
     if kind == "dw":
         size["ch_mult"] = _multiplier(size)
@@ -106,8 +151,13 @@ def _multiplier(size: Mapping[str, int]) -> int:
 
 
 def _filter(kind: str, size: Mapping[str, int]) -> Dims:
-    if kind == "conv":
+    if kind in ("conv", "transpose_conv"):
         return Dims(size["out_c"], size["kh"], size["kw"], size["in_c"])
     if kind == "fc":
         return Dims(size["in_c"], 1, 1, size["out_c"])
+    if kind in ("maximum", "minimum"):
+        first = (size["n"], size["h"], size["w"], size["in_c"])
+        return Dims(*(size.get(name, own) for name, own in zip(_SECOND, first, strict=True)))
+    if kind == "pad":
+        return _NO_DIMS
     return Dims(1, size["kh"], size["kw"], size["out_c"] if kind == "dw" else 1)

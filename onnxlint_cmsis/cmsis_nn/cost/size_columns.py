@@ -14,9 +14,26 @@ call. So the loops are counted without branches on channel counts.
 """
 
 
+class FrontSizes(NamedTuple):
+    """What a pad adds in front of its input."""
+
+    n: int
+    """Images."""
+    h: int
+    """Rows."""
+    w: int
+    """Columns."""
+    c: int
+    """Channels."""
+
+
 class LoopSizes(NamedTuple):
     """Every size that a kernel's loops depend on, none of them unknown."""
 
+    permutation: tuple[int, ...]
+    """Which axis of the input each axis of a transpose's output is."""
+    pad_front: FrontSizes
+    """What a pad adds in front."""
     n: int
     """Images, or rows of a fully connected layer."""
     in_h: int
@@ -51,6 +68,25 @@ class LoopSizes(NamedTuple):
     """Dilation along the width."""
     ch_mult: int
     """Depthwise channel multiplier, 0 for other layers."""
+    filter_n: int
+    """First size of the filter, or of a second operand."""
+    out_n: int
+    """Images of the output."""
+
+    @property
+    def image(self) -> tuple[int, int, int, int]:
+        """Sizes of the input, NHWC."""
+        return self.n, self.in_h, self.in_w, self.in_c
+
+    @property
+    def second(self) -> tuple[int, int, int, int]:
+        """Sizes of a second operand, NHWC."""
+        return self.filter_n, self.filter_h, self.filter_w, self.filter_c
+
+    @property
+    def output(self) -> tuple[int, int, int, int]:
+        """Sizes of the output, NHWC."""
+        return self.out_n, self.out_h, self.out_w, self.out_c
 
     @property
     def pixels(self) -> int:
@@ -89,6 +125,8 @@ class LoopSizes(NamedTuple):
 
 LONGEST = 1 << 20
 """Largest height or width of an output whose windows are counted one by one; no memory of a Cortex-M holds more."""
+OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8")
+"""Entry points whose output, or second operand, may have another number of images than the input."""
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
@@ -99,14 +137,17 @@ def sizes_of(call: KernelCall) -> LoopSizes | None:
     """
     image, out, stride, pad = call.input_dims, call.output_dims, call.stride, call.padding
     kernel = _NO_FILTER if call.filter_dims.h is None and call.filter_dims.w is None else call.filter_dims
+    many = call.entry in OTHER_IMAGES
     numbers = (
         image.n, image.h, image.w, image.c, kernel.h, kernel.w, kernel.c, out.h, out.w, out.c,
         stride.h, stride.w, pad.h, pad.w, call.dilation.h, call.dilation.w, call.ch_mult,
+        kernel.n if many else 1, out.n if many else image.n,
     )  # fmt: skip
     known = tuple(number for number in numbers if number is not None)
-    if len(known) < len(numbers) or max(out.h or 0, out.w or 0) > LONGEST:
+    front = tuple(number for number in call.pad_front if number is not None)
+    if len(known) < len(numbers) or len(front) < len(call.pad_front) or max(out.h or 0, out.w or 0) > LONGEST:
         return None
-    return LoopSizes(*known)
+    return LoopSizes(call.permutation, FrontSizes(*front), *known)
 
 
 def add(counts: Counts, more: Counts, turns: int | None = None) -> None:

@@ -32,6 +32,7 @@ def _current() -> tuple[Hazard, ...]:
     from onnxlint_cmsis.cmsis_nn.hazards import others_hazards as others
     from onnxlint_cmsis.cmsis_nn.hazards import sixteen_bit_hazards as sixteen_bit
     from onnxlint_cmsis.cmsis_nn.hazards import transpose_conv_hazards as transpose_conv
+    from onnxlint_cmsis.cmsis_nn.hazards import transpose_hazards as transpose
 
     return (
         *one_by_n.HAZARDS,
@@ -40,6 +41,7 @@ def _current() -> tuple[Hazard, ...]:
         *depthwise.HAZARDS,
         *sixteen_bit.HAZARDS,
         *transpose_conv.HAZARDS,
+        *transpose.HAZARDS,
         *others.HAZARDS,
     )
 

@@ -52,13 +52,13 @@ def fully_connected(p: Preparation) -> None:
     if data.elem_type == "INT16":
         _int16(p, (data, weights, output), file)
     elif weights.elem_type == "INT4":
-        p.runs("arm_fully_connected_s4", _call("fully_connected_s4", weights, output))
+        p.runs("arm_fully_connected_s4", _call(p, "fully_connected_s4", weights, output))
         if zero_point(weights):
             p.wrong.append(FILTER_ZERO_POINT_S4.format(found=zero_point(weights)))
     elif len(output.shape) > 2 and weights.shape[-1] % 4 == 0:
         _as_convolution(p, weights, output, file, per_channel)
     else:
-        call = _call("fully_connected_s8", weights, output)
+        call = _call(p, "fully_connected_s8", weights, output)
         _int8(p, call._replace(per_channel=per_channel, weight_offset=bool(zero_point(weights))))
 
 
@@ -86,7 +86,7 @@ def _int16(p: Preparation, tensors: Tensors, file: str) -> None:
     data, weights, output = tensors
     p.ensure_equal(zero_point(data), 0, f"{file}:124", ("input->params.zero_point", "0"))
     p.ensure_equal(zero_point(output), 0, f"{file}:125", ("output->params.zero_point", "0"))
-    p.runs("arm_fully_connected_s16", _call("fully_connected_s16", weights, output))
+    p.runs("arm_fully_connected_s16", _call(p, "fully_connected_s16", weights, output))
     bias = p.view.input(2)
     if bias is not None and bias.elem_type == "INT32":
         p.wrong.append(INT32_BIAS)
@@ -99,8 +99,8 @@ def _as_convolution(p: Preparation, weights: TfliteTensor, output: TfliteTensor,
         p.request(8 * output.shape[-1])
         p.check(index >= 4, f"{file}:309", Stage.INVOKE)
     rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
-    call = KernelCall("convolve_s8", Dims(rows, 1, 1, depth), Dims(channels, 1, 1, depth), Dims(rows, 1, 1, channels))
-    p.runs("arm_convolve_1x1_s8_fast", call)
+    dims = Dims(rows, 1, 1, depth), Dims(channels, 1, 1, depth), Dims(rows, 1, 1, channels)
+    p.runs("arm_convolve_1x1_s8_fast", KernelCall("convolve_s8", *dims, bias=p.view.input(2) is not None))
     if zero_point(weights):
         p.wrong.append(FILTER_ZERO_POINT.format(found=zero_point(weights)))
 
@@ -119,9 +119,10 @@ def _int8(p: Preparation, call: KernelCall) -> None:
     p.runs("arm_fully_connected_wrapper_s8", call)
 
 
-def _call(entry: str, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
+def _call(p: Preparation, entry: str, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
     rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
-    return KernelCall(entry, Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels))
+    dims = Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels)
+    return KernelCall(entry, *dims, bias=p.view.input(2) is not None)
 
 
 def batch_matmul(p: Preparation) -> None:

@@ -10,7 +10,7 @@ from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
-from onnxlint_cmsis.types import KernelCall
+from onnxlint_cmsis.types import Dims, KernelCall
 
 DEEP_PAD = "the kernel pads the last four dimensions alone; of {found} images along the first only one is written"
 PAD_OF_FOUR = "the kernel reads four sizes of a shape that has {found}"
@@ -35,11 +35,17 @@ def pad(p: Preparation) -> None:
     if data.elem_type != "INT8":
         p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
         return
-    p.runs("arm_pad_s8", _moving("pad_s8", data, output))
+    p.runs("arm_pad_s8", _moving("pad_s8", data, output)._replace(pad_front=_front(p, len(data.shape))))
     if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
         p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
     elif len(data.shape) == 5 and data.shape[0] > 1:
         p.wrong.append(DEEP_PAD.format(found=data.shape[0]))
+
+
+def _front(p: Preparation, rank: int) -> Dims:
+    """What is added in front, in the order of `activation_dims`; unknown for more than four axes."""
+    amounts = values(p.view, p.needed_input(1, "pad_common.cc:44", "paddings"), 2 * rank)[::2]
+    return NO_FILTER if rank > 4 else Dims(*(0,) * (4 - rank), *amounts)
 
 
 def pad_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
@@ -89,7 +95,9 @@ def transpose(p: Preparation) -> None:
         p.wrong.append(DEEP_TRANSPOSE)
         p.dropped = f"{K}cmsis_nn/transpose.cc:30 size <= 4 was not true."
     elif data.elem_type == "INT8" and output is not None:
-        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output))
+        rank = len(data.shape)
+        order = values(p.view, p.needed_input(1, "transpose_common.cc:30", "op_context.perm"), rank)
+        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output)._replace(permutation=order))
     elif data.elem_type in ("FLOAT32", "INT16"):
         p.reference = "float" if data.elem_type == "FLOAT32" else "int16"
     else:

@@ -62,4 +62,5 @@ def _transposed(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, o
         stride=stride,
         padding=pads.before,
         pad_after=pads.after,
+        bias=view.input(3) is not None,
     )

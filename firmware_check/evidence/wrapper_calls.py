@@ -1,0 +1,52 @@
+"""Kernels that a wrapper calls in the source, held against its rows: a new branch is noticed wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from firmware_check.evidence.citations import CALLED_AS, Citation
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
+
+if TYPE_CHECKING:
+    from firmware_check.evidence.c_text import CSource
+    from onnxlint_cmsis.cmsis_nn.rows import Wrapper
+
+_CALL = re.compile(r"\b(arm_(?!nn_|mem)\w+)\s*\(")
+"""A call of a kernel: what begins with arm_nn_ or arm_mem helps kernels."""
+
+
+class WrapperFunction(NamedTuple):
+    """A C function whose branches are rows."""
+
+    citation: Citation
+    """Where it stands."""
+    kernels: frozenset[str]
+    """What its rows call."""
+
+    def unlisted(self, source: CSource) -> list[str]:
+        """Kernels that it calls and no row has, in the order of the source."""
+        name = self.citation.function
+        body = " ".join(source.lines[line - 1] for line in source.function(name))
+        return [each for each in dict.fromkeys(_CALL.findall(body)) if each not in self.kernels and each != name]
+
+
+def wrapper_functions(release: str) -> Iterator[WrapperFunction]:
+    """Each function of a release that chooses between kernels."""
+    for entry in ENTRIES:
+        wrapper = wrapper_for(entry)
+        if wrapper is not None:
+            yield from _functions(wrapper, release)
+
+
+def _functions(wrapper: Wrapper, release: str) -> Iterator[WrapperFunction]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for branch in wrapper.branches:
+        if branch.origin.spans(release) and branch.origin.function != branch.kernel:
+            place = branch.origin.file, branch.origin.function
+            called = CALLED_AS.get(branch.kernel, branch.kernel)
+            found.setdefault(place, set()).update((branch.kernel, called))
+    for (file, function), kernels in found.items():
+        yield WrapperFunction(Citation(f"routes/{wrapper.entry}", file, function, 0, TRUE), frozenset(kernels))

@@ -1,0 +1,95 @@
+"""Kinds of calls that a sweep measures, and what it is told of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from firmware_check.library import Library
+
+
+@dataclass(frozen=True)
+class SweepKind:
+    """One function that a sweep can call."""
+
+    function: str
+    """Function of CMSIS-NN that is measured."""
+    since: str = "4.0.0"
+    """First release that the sweep calls it in."""
+    bits: int = 8
+    """Of an activation."""
+    size: str = ""
+    """C expression for the bytes of scratch, empty where it needs none; `fc` fills in more and has a function."""
+    dims: str = "1, s.kh, s.kw, 1"
+    """C initialiser of the filter's cmsis_nn_dims."""
+
+
+_OHWI, _1HWO, _DENSE = "s.out_c, s.kh, s.kw, s.in_c", "1, s.kh, s.kw, s.out_c", "s.in_c, 1, 1, s.out_c"
+_CONV, _POOL = "(&{0}, &in, &filter, &out)", "(out.w, in.c)"
+
+
+def _convolution(kind: str, since: str = "4.0.0") -> SweepKind:
+    function = f"arm_convolve_wrapper_{kind}"
+    size = f"{function}_get_buffer_size{_CONV.format('conv')}"
+    return SweepKind(function, since, 16 if kind == "s16" else 8, size, _OHWI)
+
+
+def _depthwise(kind: str, since: str = "4.0.0") -> SweepKind:
+    function = f"arm_depthwise_conv_wrapper_{kind}"
+    size = f"{function}_get_buffer_size{_CONV.format('dw')}"
+    return SweepKind(function, since, 16 if kind == "s16" else 8, size, _1HWO)
+
+
+KINDS = {
+    "conv": _convolution("s8"),
+    "dw": _depthwise("s8"),
+    "fc": SweepKind("arm_fully_connected_s8", size="fc_size()", dims=_DENSE),
+    "avg": SweepKind("arm_avgpool_s8", size=f"arm_avgpool_s8_get_buffer_size{_POOL}"),
+    "max": SweepKind("arm_max_pool_s8"),
+    "add": SweepKind("arm_elementwise_add_s8"),
+    "mul": SweepKind("arm_elementwise_mul_s8"),
+    "softmax": SweepKind("arm_softmax_s8"),
+    "transpose_conv": SweepKind("arm_transpose_conv_wrapper_s8", "7.0.0", 8, "transpose_conv_size()", _OHWI),
+    "pad": SweepKind("arm_pad_s8", "7.0.0"),
+    "transpose": SweepKind("arm_transpose_s8", "7.0.0"),
+    "maximum": SweepKind("arm_maximum_s8", "7.0.0", dims="s.second_n, s.second_h, s.second_w, s.second_c"),
+    "minimum": SweepKind("arm_minimum_s8", "7.0.0", dims="s.second_n, s.second_h, s.second_w, s.second_c"),
+    "conv_s16": _convolution("s16", "7.0.0"),
+    "dw_s16": _depthwise("s16", "7.0.0"),
+    "fc_s16": SweepKind("arm_fully_connected_s16", "7.0.0", 16, dims=_DENSE),
+    "avg_s16": SweepKind("arm_avgpool_s16", "7.0.0", 16, f"arm_avgpool_s16_get_buffer_size{_POOL}"),
+    "max_s16": SweepKind("arm_max_pool_s16", "7.0.0", 16),
+    "add_s16": SweepKind("arm_elementwise_add_s16", "7.0.0", 16),
+    "mul_s16": SweepKind("arm_elementwise_mul_s16", "7.0.0", 16),
+    "softmax_s16": SweepKind("arm_softmax_s16", "7.0.0", 16),
+    "softmax_s8_s16": SweepKind("arm_softmax_s8_s16", "7.0.0", 16),
+    "conv_s4": _convolution("s4", "7.0.0"),
+    "dw_s4": _depthwise("s4", "7.0.0"),
+    "fc_s4": SweepKind("arm_fully_connected_s4", "7.0.0", dims=_DENSE),
+}
+"""By the word for them in a row."""
+
+FIELDS = (
+    "kind", "n", "h", "w", "in_c", "kh", "kw", "out_c", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w",
+    "ch_mult", "out_h", "out_w", "reps",
+)  # fmt: skip
+"""What the firmware is told of every row, in the order of its struct."""
+
+DEFAULTS = {
+    "n": 1, "h": 1, "w": 1, "kh": 1, "kw": 1, "out_c": 1, "stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0,
+    "dil_h": 1, "dil_w": 1, "ch_mult": 0, "out_h": 1, "out_w": 1,
+}  # fmt: skip
+"""What a row of a file has that does not say."""
+
+MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
+               "second_c", "data", "spread", "level", "shift")  # fmt: skip
+"""What it is told behind that, 0 where a row does not say: channels padded in front; a permutation and its length; the
+second operand; which data (0: a fixed pattern; 1: all values equal; 2: 127 first in each row, the others a level below;
+from 3 on: random numbers of that seed, so many different ones as the spread); and the shift of a softmax, which is 22
+and leaves out what is over 100 below the largest where it says 0, else over 200."""
+
+
+def callable_kinds(library: Library) -> list[str]:
+    """The kinds that a copy of the library has a function for."""
+    return [kind for kind, row in KINDS.items() if library.since(row.since) and library.has(row.function)]

@@ -1,0 +1,59 @@
+"""Kernels whose instructions depend on the data: the least and the most that a call retires.
+
+arm_nn_softmax_common_s8 (SoftmaxFunctions/arm_nn_softmax_common_s8.c, 7.0.0) skips the exponential of a value that lies
+diff_min or more below the largest of its row, in both of its loops. The least is a row of which only the largest is
+computed; the most one whose values are all computed and differ from the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, sizes_of
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.types import Isa, KernelCall, Target
+
+KERNELS = {"arm_softmax_s8": "softmax_s8", "arm_softmax_s8_s16": "softmax_s8_s16"}
+"""Function to the stem of its pieces."""
+ENDS = ("least", "most")
+
+
+def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
+    """Least and most instructions of one call whose data decide; None for other calls, and where not measured."""
+    table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
+    ends = ends_of(call, target.isa, taken)
+    if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
+        return None
+    least, most = (round(_total(counts, table)) for counts in ends)
+    return least, most
+
+
+def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
+    """How often each piece runs at either end; None for a call whose data decide nothing, or of unknown size."""
+    name, sizes = KERNELS.get(taken.effective), sizes_of(call)
+    if name is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
+        return None
+    least, most = (_counts(f"{name}.{end}", sizes, isa) for end in ENDS)
+    return least, most
+
+
+def _counts(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """The largest of a row, the other values, and on MVE gcc's vectors that look for the largest."""
+    rows, length = sizes.n, sizes.in_c
+    counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * (length - 1)}
+    if isa is not Isa.MVE:
+        return counts
+    sixteens, rest = (length - 1) // 16, (length - 1) % 16
+    return counts | {
+        f"{name}.sixteen": rows * sixteens,
+        f"{name}.sixteens": rows * (sixteens > 0),
+        f"{name}.eight": rows * (rest // 8),
+        f"{name}.single": rows * (rest % 8),
+        f"{name}.single.enter": rows * (rest % 8 > 0),
+        f"{name}.short": rows * (length < 17) * length,
+    }
+
+
+def _total(counts: Counts, table: Mapping[str, float]) -> float:
+    return sum(times * table[name] for name, times in counts.items())

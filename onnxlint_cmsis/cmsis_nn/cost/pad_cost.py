@@ -1,0 +1,81 @@
+"""Pads: how often the loops of arm_pad_s8 run.
+
+Source: PadFunctions/arm_pad_s8.c of 7.0.0 and main. Input and output begin at addresses divisible by 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_copy, library_fill
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, FrontSizes, LoopSizes, add
+from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.types import Isa
+
+
+class _Piece(NamedTuple):
+    """Something that is filled or copied, for each image, row or pixel."""
+
+    size: int
+    """Bytes."""
+    start: int
+    """Address in the output, for the first of each."""
+    copied: bool = False
+    """Whether it comes from the input."""
+
+
+def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
+    """Fills before and after each image, row, and, where channels are added, pixel; rows or pixels are copied."""
+    front, rows = sizes.pad_front, sizes.n * sizes.in_h
+    deeper = 1 * (sizes.out_c != sizes.in_c)
+    counts = {"pad": 1, "pad.image": sizes.n, "pad.row": rows, "pad.pixel": rows * sizes.in_w * deeper}
+    pixel, row = sizes.out_c, sizes.out_w * sizes.out_c
+    image = sizes.out_h * row
+    first = front.n * image
+    line = first + front.h * row
+    point = line + front.w * pixel
+    behind = FrontSizes(
+        sizes.out_n - sizes.n - front.n, sizes.out_h - sizes.in_h - front.h,
+        sizes.out_w - sizes.in_w - front.w, sizes.out_c - sizes.in_c - front.c,
+    )  # fmt: skip
+    flat = sizes.in_w * sizes.in_c
+    once = (_Piece(first, 0), _Piece(image * behind.n, first + sizes.n * image))
+    each_image = (_Piece(row * front.h, first), _Piece(row * behind.h, line + sizes.in_h * row))
+    each_row = (
+        _Piece(pixel * front.w, line), _Piece((1 - deeper) * flat, point, copied=True),
+        _Piece(pixel * behind.w, point + sizes.in_w * pixel),
+    )  # fmt: skip
+    each_pixel = (
+        _Piece(deeper * front.c, point), _Piece(deeper * sizes.in_c, point + front.c, copied=True),
+        _Piece(deeper * behind.c, point + front.c + sizes.in_c),
+    )  # fmt: skip
+    turns = ((sizes.n, image, sizes.in_h * flat), (sizes.in_h, row, flat), (sizes.in_w, pixel, sizes.in_c))
+    for depth, pieces in enumerate((once, each_image, each_row, each_pixel)):
+        for times, start, source in _places(turns[:depth]):
+            for piece in pieces:
+                add(counts, _moved(isa, times, piece._replace(start=piece.start + start), source))
+    return counts
+
+
+def _moved(isa: Isa, times: int, piece: _Piece, source: int) -> Counts:
+    """One fill or copy; nothing is called for where there is nothing to add."""
+    times = times * (piece.size > 0)
+    if isa is Isa.MVE:
+        return block(isa, "pad.copy" if piece.copied else "pad.fill", times, piece.size)
+    if piece.copied:
+        return library_copy("pad.copy", times, piece.size, source, piece.start)
+    return library_fill("pad.fill", times, piece.size, piece.start)
+
+
+def _places(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
+    """The turns of nested loops by what their addresses leave when divided by 4: how many, output and input address.
+
+    A loop is its number of turns and the bytes from one to the next in the output and in the input.
+    """
+    if not turns:
+        yield 1, 0, 0
+        return
+    (count, step, source_step), *inner = turns
+    for first in range(min(4, count)):
+        for times, start, source in _places(tuple(inner)):
+            yield times * ((count - first + 3) // 4), start + first * step, source + first * source_step

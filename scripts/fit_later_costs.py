@@ -1,0 +1,168 @@
+"""Instructions of the pieces that were measured later: fits tests/data/cost_later.jsonl.gz, checks what is held apart.
+
+A line of the file is one shape with the instructions of its call in each build, and its part: `fit`, or `apart` for
+shapes that no fit sees. `python -m firmware_check sweep --like FILE` measures its shapes. What the pieces before them
+cost stays as it is; the later ones are found by non-negative least squares of what is left, relative to the whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from non_negative import non_negative
+from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost.data_range import ends_of
+from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Isa, KernelCall, Target
+
+FILE = Path(__file__).parent.parent / "tests" / "data" / "cost_later.jsonl.gz"
+APART, FIT = "apart", "fit"
+DIGITS = 2
+TOLERANCE = 0.001
+"""By how much two fits may differ, relative to what they predict for a measured row."""
+LEAST, MOST = 255, 2
+"""Levels of the data of a softmax that make it do the least and the most."""
+
+
+class LaterRow(NamedTuple):
+    """One measured call."""
+
+    kernel: str
+    """Function that does the work, with the end of the range where the data decide."""
+    family: str
+    """Rows of one family are fitted together."""
+    call: KernelCall
+    """The call."""
+    counts: Counts
+    """How often each piece of its kernel runs."""
+    instructions: float
+    """Instructions retired."""
+    part: str
+    """`fit` or `apart`."""
+
+
+@cache
+def records() -> tuple[dict[str, Any], ...]:
+    """The lines of the file."""
+    with gzip.open(FILE, "rt") as lines:
+        return tuple(json.loads(line) for line in lines)
+
+
+def later_rows(target: Target, parts: tuple[str, ...] = (FIT, APART)) -> Iterator[LaterRow]:
+    """What was measured of one build; where main is not named, it had 7.0.0's instructions, to a count of the clock."""
+    builds = [f"{target.release}-{target.isa.value}"]
+    if target.release == "main":
+        builds.append(f"7.0.0-{target.isa.value}")
+    for record in records():
+        if record["part"] not in parts:
+            continue
+        found = next((record["instructions"][name] for name in builds if name in record["instructions"]), None)
+        row = _row(record, target, found) if found is not None else None
+        if row is not None:
+            yield row
+
+
+def _row(record: Mapping[str, Any], target: Target, instructions: float) -> LaterRow | None:
+    call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+    taken = route(call, target)
+    kernel = taken.effective
+    if call.entry.startswith("softmax_s8"):
+        ends = ends_of(call, target.isa, taken)
+        if ends is None or "level" not in record:
+            return None
+        place, word = (0, "least") if record["level"] == LEAST else (1, "most")
+        return LaterRow(f"{kernel}, {word}", call.entry, call, ends[place], instructions, record["part"])
+    counts = counts_of(call, target, taken)
+    if call.entry == "transpose_conv_s8" and kernel == "arm_convolve_s8":
+        kernel += ", reversed weights"
+    if call.entry == "convolve_s8":
+        kernel += f", {'under' if _narrow(call) else 'from'} 4 columns"
+    return LaterRow(kernel, call.entry, call, counts, instructions, record["part"]) if counts else None
+
+
+def _narrow(call: KernelCall) -> bool:
+    sizes = call.filter_dims.h, call.filter_dims.w, call.input_dims.c
+    return int(np.prod([size or 0 for size in sizes])) < 4
+
+
+def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str, float]:
+    """Instructions of one turn of every piece of the rows that is not known already."""
+    rows = [row for row in rows if row.part == FIT]
+    found: dict[str, float] = {}
+    for family in sorted({row.family for row in rows}):
+        members = [row for row in rows if row.family == family]
+        names = sorted({name for row in members for name, times in row.counts.items() if times and name not in known})
+        counts = np.array([[row.counts.get(name, 0) for name in names] for row in members], dtype=np.float64)
+        whole = np.array([row.instructions for row in members])
+        left = whole - [sum(times * known.get(name, 0) for name, times in row.counts.items()) for row in members]
+        if names:
+            solved = non_negative(counts / whole[:, None], left / whole)
+            found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
+    return found
+
+
+def later_errors(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str, list[float]]:
+    """Relative error in percent, without sign, of the rows held apart that the table knows, by kernel."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        pieces = {name: times for name, times in row.counts.items() if times}
+        if row.part == APART and pieces.keys() <= table.keys():
+            total = sum(times * table[name] for name, times in pieces.items())
+            found.setdefault(row.kernel, []).append(abs(total / row.instructions - 1) * 100)
+    return dict(sorted(found.items()))
+
+
+def made_later(target: Target, known: Mapping[str, float]) -> dict[str, object]:
+    """What a file says of the later measurements: rows fitted, errors of those held apart, instructions."""
+    rows = list(later_rows(target))
+    found = fit_later(rows, known)
+    return {
+        "rows": sum(row.part == FIT for row in rows),
+        "apart_error_percent": published(rows, {**known, **found}),
+        "instructions": dict(sorted(found.items())),
+    }
+
+
+def _told(error: list[float]) -> dict[str, float]:
+    """What is published of errors."""
+    return {
+        "rows": len(error),
+        "median": round(float(np.median(error)), DIGITS),
+        "p95": round(float(np.percentile(error, 95)), DIGITS),
+        "max": round(max(error), DIGITS),
+    }
+
+
+def published(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Errors of the rows held apart, by kernel."""
+    return {kernel: _told(error) for kernel, error in later_errors(rows, table).items()}
+
+
+def update_later(file: Path, *, check: bool) -> bool:
+    """Fit the later measurements of one build again; whether its file said something else."""
+    data = json.loads(file.read_text(encoding="utf-8"))
+    target = Target(data["cpu"], Isa(data["isa"]), data["release"], COMPILER)
+    old, fresh = data.get("later", {}), made_later(target, data["instructions"])
+    if not check:
+        file.write_text(json.dumps({**data, "later": fresh}, indent=1) + "\n", encoding="utf-8")
+    return differs(old, fresh)
+
+
+def differs(old: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
+    """Whether two fits have other rows or pieces, or errors that differ by more than machines do."""
+    if old.get("rows") != fresh["rows"] or set(old["instructions"]) != set(fresh["instructions"]):
+        return True
+    one, other = old["apart_error_percent"], fresh["apart_error_percent"]
+    return one.keys() != other.keys() or any(
+        abs(one[kernel][name] - other[kernel][name]) > 100 * TOLERANCE for kernel in one for name in one[kernel]
+    )

@@ -1,0 +1,198 @@
+"""Kernels that were measured after the cost vectors: shapes held apart, ranges, and how their loops are counted."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fit_later_costs
+from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
+from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER, table_of
+from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.cost.transpose_conv_cost import copied_taps
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair
+
+MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5
+"""Percent: what the median, 95 of 100 and the largest error of every kernel on every core stay below."""
+BUILDS = [("4.0.0", Isa.DSP), ("6.0.0", Isa.SCALAR), *(("main", isa) for isa in Isa)]
+NO_DIMS = Dims(None, None, None, None)
+
+
+def file_of(release: str, isa: Isa) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{release}-{isa.value}.json").read_text())
+
+
+@pytest.mark.parametrize(("release", "isa"), BUILDS)
+def test_shapes_held_apart_are_predicted_as_published(release: str, isa: Isa) -> None:
+    rows = fit_later_costs.later_rows(parse_isa(isa.value, release), (fit_later_costs.APART,))
+    found = fit_later_costs.published(rows, table_of(release, isa) or {})
+    told = file_of(release, isa)["later"]["apart_error_percent"]
+    assert found == told
+    assert sum(error["rows"] for error in found.values()) > (2500 if release in ("7.0.0", "main") else 100)
+
+
+def test_every_published_error_is_small() -> None:
+    errors = [
+        (file.stem, kernel, error)
+        for file in FOLDER.glob("*.json")
+        for kernel, error in json.loads(file.read_text())["later"]["apart_error_percent"].items()
+    ]
+    assert len(errors) > 150
+    for name, kernel, error in errors:
+        small = error["median"] < MEDIAN and error["p95"] < MOST_OF_ALL and error["max"] < LARGEST
+        assert small, (name, kernel, error)
+
+
+def test_the_later_numbers_are_what_the_measurements_say() -> None:
+    file = FOLDER / "7.0.0-dsp.json"
+    assert not fit_later_costs.update_later(file, check=True)
+
+
+def test_a_changed_file_is_stale(tmp_path) -> None:
+    data = file_of("4.0.0", Isa.DSP)
+    data["later"]["apart_error_percent"]["arm_convolve_s8, under 4 columns"]["median"] += 0.5
+    (tmp_path / "4.0.0-dsp.json").write_text(json.dumps(data))
+    assert fit_later_costs.update_later(tmp_path / "4.0.0-dsp.json", check=True)
+
+
+def test_softmax_on_random_data_lies_in_its_range() -> None:
+    checked = 0
+    for record in fit_later_costs.records():
+        if record["kind"] not in ("softmax", "softmax_s8_s16") or "level" in record:
+            continue
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        for build, measured in record["instructions"].items():
+            release, _, isa = build.rpartition("-")
+            target = parse_isa(isa, release)
+            found = instructions_range(call, target, route(call, target))
+            if found is None:
+                assert (release, isa) == ("4.0.0", "mve") or record["in_c"] == 1
+                continue
+            checked += 1
+            assert 0.995 * found[0] <= measured <= 1.005 * found[1], (record, build, found)
+    assert checked > 200
+
+
+def test_the_number_of_a_softmax_lies_in_its_range() -> None:
+    call = KernelCall("softmax_s8", Dims(4, 1, 1, 100), NO_DIMS, Dims(4, 1, 1, 100))
+    for isa in Isa:
+        target = parse_isa(isa.value)
+        least, most = instructions_range(call, target, route(call, target)) or (0, 0)
+        assert least < (cost(call, target) or 0) < most
+
+
+def test_only_data_make_a_range() -> None:
+    call = KernelCall("pad_s8", Dims(1, 8, 8, 8), NO_DIMS, Dims(1, 10, 10, 8), pad_front=Dims(0, 1, 1, 0))
+    target = parse_isa("dsp")
+    assert instructions_range(call, target, route(call, target)) is None
+    assert cost(call, target) is not None
+
+
+@given(st.integers(1, 9), st.integers(1, 5), st.integers(-3, 4), st.integers(1, 6), st.sampled_from((1, 2)))
+def test_taps_on_an_input_of_which_some_places_are_empty(outputs, size, padding, inputs, factor) -> None:
+    values = [place % factor == 0 for place in range(inputs * factor)]
+    taps = [output - padding + tap for output in range(outputs) for tap in range(size)]
+    assert copied_taps(outputs, size, padding, len(values), factor) == sum(
+        values[tap] for tap in taps if 0 <= tap < len(values)
+    )
+
+
+SIZES = st.integers(1, 12)
+
+
+@given(st.tuples(SIZES, SIZES, SIZES), st.integers(1, 40), st.integers(1, 30), st.sampled_from(list(Isa)))
+def test_a_transposed_convolution_costs_more_with_more_outputs(shape, in_c, out_c, isa) -> None:
+    """Both routes: up to 16 input channels the direct one, from 17 on the one with reversed weights."""
+    height, width, size = shape
+    target = parse_isa(isa.value, "main")
+    costs = [
+        cost(
+            KernelCall(
+                "transpose_conv_s8", Dims(1, height, width, in_c), Dims(channels, size, size, in_c),
+                Dims(1, 2 * height - 2 + size, 2 * width - 2 + size, channels), Pair(2, 2),
+            ),
+            target,
+        )
+        for channels in (out_c, out_c + 4, out_c + 8)
+    ]  # fmt: skip
+    assert all(one < other for one, other in pairwise(costs))
+
+
+@given(st.permutations(range(4)), st.tuples(SIZES, SIZES, SIZES, SIZES), st.sampled_from(list(Isa)))
+def test_every_transpose_has_a_cost(order, sizes, isa) -> None:
+    result = Dims(*(sizes[axis] for axis in order))
+    call = KernelCall("transpose_s8", Dims(*sizes), NO_DIMS, result, permutation=tuple(order))
+    target = parse_isa(isa.value)
+    assert (cost(call, target) or 0) > 0
+    assert cost(call._replace(permutation=()), target) is None
+
+
+@given(st.tuples(SIZES, SIZES, SIZES, SIZES), st.tuples(*[st.integers(0, 3)] * 8), st.sampled_from(list(Isa)))
+def test_a_pad_costs_more_than_a_smaller_one(sizes, amounts, isa) -> None:
+    front, behind = amounts[:4], amounts[4:]
+    target = parse_isa(isa.value)
+
+    def padded(more: int) -> int | None:
+        result = (a + b + c for a, b, c in zip(sizes, front, behind, strict=True))
+        n, h, w, c = result
+        return cost(
+            KernelCall("pad_s8", Dims(*sizes), NO_DIMS, Dims(n, h + more, w, c), pad_front=Dims(*front)), target
+        )
+
+    one, other = padded(0), padded(16)
+    assert one is not None
+    assert other is not None
+    assert one < other
+
+
+@pytest.mark.parametrize("isa", list(Isa))
+@pytest.mark.parametrize("entry", ["maximum_s8", "minimum_s8"])
+def test_a_single_number_costs_no_more_than_an_operand_as_large(entry: str, isa: Isa) -> None:
+    whole, single = Dims(1, 8, 8, 16), Dims(1, 1, 1, 1)
+    target = parse_isa(isa.value)
+    same, broadcast = (cost(KernelCall(entry, whole, second, whole), target) for second in (whole, single))
+    assert same is not None
+    assert broadcast is not None
+    assert broadcast <= same + 20
+
+
+@pytest.mark.parametrize("isa", ["scalar", "dsp"])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_convolutions_of_few_columns_are_known_and_cost_more_with_each(columns: int, isa: str) -> None:
+    costs = [
+        cost(KernelCall("convolve_s8", Dims(1, 9, 9, 1), Dims(8, width, 1, 1), Dims(1, 8, 8, 8)), parse_isa(isa))
+        for width in (columns, columns + 1)
+    ]
+    if columns > 1:  # one by one without padding is another kernel
+        assert costs[0] < costs[1]
+
+
+def test_a_transposed_convolution_without_a_bias_is_unknown_on_the_direct_route() -> None:
+    call = KernelCall("transpose_conv_s8", Dims(1, 4, 4, 8), Dims(8, 3, 3, 8), Dims(1, 9, 9, 8), Pair(2, 2))
+    assert cost(call, parse_isa("dsp")) is not None
+    assert cost(call._replace(bias=False), parse_isa("dsp")) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"kind": "transpose", "in_c": 1, "out_c": 1, "out_h": 1, "out_w": 1}, "needs in_c, out_c, out_h, out_w, rank"),
+        (
+            {"kind": "transpose", "in_c": 1, "out_c": 1, "out_h": 1, "out_w": 1, "rank": 2, "axis_1": 2},
+            "allowed: each axis of 2 once",
+        ),
+        ({"kind": "pad", "in_c": 4, "out_c": 4}, "field 'out_h' is missing"),
+        ({"kind": "maximum", "in_c": 4, "out_c": 4, "out_h": 1, "out_w": 1, "second_c": 0}, "field 'second_c' holds 0"),
+    ],
+)
+def test_a_record_of_a_later_kind_that_cannot_be_answered(record: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        call_of(record)

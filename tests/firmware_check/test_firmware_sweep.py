@@ -1,0 +1,50 @@
+"""Kinds of calls that a sweep measures with a whole CMSIS-NN. ONNXLINT_CMSIS_NN names a checkout, of 7.0.0 or later."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from firmware_check.arguments import board_named
+from firmware_check.build import Bench
+from firmware_check.library import open_library
+from firmware_check.sweep import measure
+from firmware_check.sweep_kinds import DEFAULTS, KINDS, callable_kinds
+from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES
+from support import paths
+from support.firmware_runs import MISSING
+
+FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
+RECORDED = paths.DATA / "cost_later.jsonl.gz"
+EVERY = 40
+needs_checkout = [
+    pytest.mark.skipif(not FOLDER, reason="ONNXLINT_CMSIS_NN names no checkout of CMSIS-NN"),
+    pytest.mark.skipif(bool(FOLDER and MISSING), reason=f"this machine has no {', '.join(MISSING)}"),
+]
+
+
+def test_the_cost_model_answers_for_every_kind_that_is_measured() -> None:
+    assert set(KINDS) == set(ENTRIES)
+
+
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4", "cortex-m55"])
+class TestCheckout:
+    pytestmark = needs_checkout
+
+    def test_recorded_calls_are_measured_again_to_1_percent(self, core: str, tmp_path: Path) -> None:
+        bench = Bench(board_named(core), open_library(FOLDER), 600.0)
+        release, isa = bench.library.release, bench.board.isa.value
+        builds = [f"{release}-{isa}", *([f"7.0.0-{isa}"] if release == "main" else [])]
+        with gzip.open(RECORDED, "rt") as lines:
+            records = [json.loads(line) for number, line in enumerate(lines) if number % EVERY == 0]
+        known = [each for each in records if each["kind"] in callable_kinds(bench.library)]
+        known = [each for each in known if any(build in each["instructions"] for build in builds)]
+        rows = [DEFAULTS | {k: v for k, v in each.items() if k not in ("part", "instructions")} for each in known]
+        assert len(rows) > (150 if release in ("7.0.0", "main") else 5)
+        for before, row in zip(known, measure(rows, bench, tmp_path), strict=True):
+            recorded = next(before["instructions"][build] for build in builds if build in before["instructions"])
+            assert abs(row["instructions"] / recorded - 1) <= 0.01, row
