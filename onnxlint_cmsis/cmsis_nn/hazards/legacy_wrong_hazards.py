@@ -118,7 +118,7 @@ _UNALIGNED = UncheckedFault(
     "wrong-result",
     all_of(unequal(IN_C % 2, 0), at_least(IN_C, 4), greater(TAPS * (OUT_H * OUT_W), 1)),
     "stops with a fault where gcc joins two stores",
-    "arm_q7_to_q15_no_shift of 5.6.0 writes two words one after the other through a pointer that an odd number of "
+    "In 5.6.0 arm_q7_to_q15_no_shift writes two words one after the other through a pointer that an odd number of "
     "channels leaves unaligned; gcc makes one STRD of them, which has to be aligned.",
     "CMSIS 5 5.7.0 writes them with a function that gcc does not join; an even number of channels is aligned.",
 )
