@@ -58,13 +58,15 @@ def records() -> tuple[dict[str, Any], ...]:
         return tuple(json.loads(line) for line in lines)
 
 
-def later_rows(target: Target, parts: tuple[str, ...] = (FIT, APART)) -> Iterator[LaterRow]:
+def later_rows(
+    target: Target, parts: tuple[str, ...] = (FIT, APART), kinds: tuple[str, ...] = ()
+) -> Iterator[LaterRow]:
     """What was measured of one build; where main is not named, it had 7.0.0's instructions, to a count of the clock."""
     builds = [f"{target.release}-{target.isa.value}"]
     if target.release == "main":
         builds.append(f"7.0.0-{target.isa.value}")
     for record in records():
-        if record["part"] not in parts:
+        if record["part"] not in parts or (kinds and record["kind"] not in kinds):
             continue
         found = next((record["instructions"][name] for name in builds if name in record["instructions"]), None)
         row = _row(record, target, found) if found is not None else None

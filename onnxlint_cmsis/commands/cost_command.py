@@ -21,7 +21,8 @@ def make_parser() -> CommandParser:
         "cost",
         "Predict the instructions (not cycles) that CMSIS-NN retires for a layer, null where nothing was measured "
         f"that says: for JSON lines with the fields kind ({', '.join(ENTRIES)}), h, w, in_c, kh, kw, out_c, out_h, "
-        "out_w, stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, ch_mult, version, isa or cpu, compiler.",
+        "out_w, stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, ch_mult, version, isa or cpu, compiler. A pad also has "
+        "front_c, a transpose rank and axis_0 to axis_3, maximum and minimum second_n, second_h, second_w, second_c.",
     )
     add_lines(parser)
     return parser

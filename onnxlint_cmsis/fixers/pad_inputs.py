@@ -1,7 +1,7 @@
 """A Pad node behind a model's input, where only more input channels step around a known hazard.
 
-The input keeps its name, type and shape. The cost of a Pad node is not measured, so it is added for no other gain, and
-only with --unsafe-fixes.
+The input keeps its name, type and shape. A Pad node costs instructions, how many is unknown before CMSIS-NN 7.0.0.
+So it is added for no other gain, and only with --unsafe-fixes.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.uris import posix
 
@@ -21,16 +22,17 @@ def render(run: Run) -> str:
     """One line for each finding and internal error."""
     lines = []
     for file in run.files:
-        lines += [_finding(file, finding) for finding in file.findings]
+        lines += [_finding(file, finding, run) for finding in file.findings]
         lines += [_fix(file, line, run) for line in fix_heads(file, run)]
         if file.error:
             lines.append(_command("error", file.path, "internal error", file.error))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _finding(file: FileResult, finding: Finding) -> str:
+def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     title = f"{finding.code} {finding.name}"
-    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, finding.complete)
+    text = with_short_names(finding.complete, file, run)
+    return _command(_COMMANDS[finding.level.name.lower()], file.path, title, text)
 
 
 def _fix(file: FileResult, line: str, run: Run) -> str:

@@ -6,6 +6,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.uris import posix
 from onnxlint_cmsis.results.fingerprint import fingerprints
 
@@ -20,13 +21,15 @@ _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
 def render(run: Run) -> str:
     """One entry for each finding and internal error."""
-    return json.dumps([entry for file in run.files for entry in _entries(file)], indent=2) + "\n"
+    return json.dumps([entry for file in run.files for entry in _entries(file, run)], indent=2) + "\n"
 
 
-def _entries(file: FileResult) -> Iterator[dict[str, object]]:
+def _entries(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
     for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
         severity = _SEVERITIES[finding.level.name.lower()]
-        yield _entry(file.path, f"{finding.code} {finding.name}", severity, finding.complete, print_)
+        yield _entry(
+            file.path, f"{finding.code} {finding.name}", severity, with_short_names(finding.complete, file, run), print_
+        )
     if file.error:
         yield _entry(file.path, "internal error", "blocker", file.error, "internal error")
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_heads
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def render(run: Run) -> str:
 
 def _suite(file: FileResult, run: Run) -> str:
     counts = f'tests="{_tests(file)}" failures="{_failures(file, run)}" errors="{int(bool(file.error))}"'
-    cases = [_finding(file, finding) for finding in file.findings]
+    cases = [_finding(file, finding, run) for finding in file.findings]
     cases += [_fix(file, line, run) for line in fix_heads(file, run)]
     if file.error:
         cases.append(_case(file, "internal error", f"<error message={_attribute(file.error)} />"))
@@ -38,9 +39,9 @@ def _suite(file: FileResult, run: Run) -> str:
     return f"  <testsuite name={_attribute(file.path)} {counts}>\n{''.join(cases)}  </testsuite>\n"
 
 
-def _finding(file: FileResult, finding: Finding) -> str:
+def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
-    level, text = finding.level.name.lower(), finding.complete
+    level, text = finding.level.name.lower(), with_short_names(finding.complete, file, run)
     if finding.level >= file.fail_on:
         body = f"<failure type={_attribute(level)} message={_attribute(text)} />"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.links import rule_page
 from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.uris import posix
@@ -20,16 +21,16 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 def render(run: Run) -> str:
     """One diagnostic for each finding and internal error."""
-    found = [each for file in run.files for each in _diagnostics(file)]
+    found = [each for file in run.files for each in _diagnostics(file, run)]
     return json.dumps({"source": {"name": "onnxlint-cmsis"}, "diagnostics": found}, indent=1) + "\n"
 
 
-def _diagnostics(file: FileResult) -> Iterator[dict[str, object]]:
+def _diagnostics(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
     """A model is no text, so that every finding is on its first line."""
     where = {"path": posix(file.path), "range": {"start": {"line": 1, "column": 1}}}
     for finding in file.findings:
         yield {
-            "message": printable(finding.complete),
+            "message": printable(with_short_names(finding.complete, file, run)),
             "location": where,
             "severity": _SEVERITIES[finding.level.name.lower()],
             "code": {"value": finding.code, "url": rule_page(finding.code)},

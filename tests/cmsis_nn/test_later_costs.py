@@ -6,12 +6,13 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fit_later_costs
-from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
 from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
 from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
@@ -52,8 +53,19 @@ def test_every_published_error_is_small() -> None:
 
 
 def test_the_later_numbers_are_what_the_measurements_say() -> None:
-    file = FOLDER / "7.0.0-dsp.json"
-    assert not fit_later_costs.update_later(file, check=True)
+    """All of one release, and three kinds of layers of another."""
+    assert not fit_later_costs.update_later(FOLDER / "6.0.0-dsp.json", check=True)
+    data, target = file_of("7.0.0", Isa.DSP), parse_isa("dsp")
+    known, table = data["instructions"], data["later"]["instructions"]
+    kinds = ("transpose_conv", "fc_s16", "pad")
+    rows = list(fit_later_costs.later_rows(target, kinds=kinds))
+    found = fit_later_costs.fit_later(rows, known)
+    assert len(found) > 80
+    for row in rows:
+        again, before = (
+            sum(n * {**known, **each}.get(name, 0) for name, n in row.counts.items()) for each in (found, table)
+        )
+        assert again == pytest.approx(before, rel=fit_later_costs.TOLERANCE)
 
 
 def test_a_changed_file_is_stale(tmp_path) -> None:
@@ -179,6 +191,47 @@ def test_a_transposed_convolution_without_a_bias_is_unknown_on_the_direct_route(
     call = KernelCall("transpose_conv_s8", Dims(1, 4, 4, 8), Dims(8, 3, 3, 8), Dims(1, 9, 9, 8), Pair(2, 2))
     assert cost(call, parse_isa("dsp")) is not None
     assert cost(call._replace(bias=False), parse_isa("dsp")) is None
+
+
+def weighted(entry: str, in_c: Any, out_c: Any) -> KernelCall:
+    """A layer whose channel counts are numbers or arrays."""
+    if entry.startswith("fully_connected"):
+        dense = Dims(1, 1, 1, in_c), Dims(in_c, 1, 1, out_c), Dims(1, 1, 1, out_c)
+        return KernelCall(entry, *dense, per_channel=False)
+    image = Dims(1, 7, 6, in_c)
+    if entry.startswith("transpose"):
+        return KernelCall(entry, image, Dims(out_c, 3, 3, in_c), Dims(1, 15, 13, out_c), Pair(2, 2))
+    if entry.startswith("depthwise"):
+        return KernelCall(entry, image, Dims(1, 3, 3, in_c), image, padding=Pair(1, 1), ch_mult=1)
+    kernel = Dims(out_c, 3, 3, in_c)
+    return KernelCall(entry, image, kernel, Dims(1, 7, 6, out_c), padding=Pair(1, 1))
+
+
+@pytest.mark.parametrize("isa", list(Isa))
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "convolve_s8", "convolve_s16", "convolve_s4", "depthwise_s16", "depthwise_s4", "fully_connected_s16",
+        "fully_connected_s4", "transpose_conv_s8",
+    ],
+)  # fmt: skip
+def test_many_calls_at_once_cost_what_each_costs(entry: str, isa: Isa) -> None:
+    target, compared = parse_isa(isa.value, "main"), 0
+    routes: dict[tuple[str, ...], list[int]] = {}
+    for in_c in (1, 2, 3, 4, 5, 8, 15, 16, 17, 24, 33, 60):
+        taken = route(weighted(entry, in_c, 5), target)
+        routes.setdefault((*taken.chain, taken.effective), []).append(in_c)
+    for members in routes.values():
+        inputs = np.array(members, np.int64)
+        taken = route(weighted(entry, members[0], 5), target)
+        found = predicted(weighted(entry, inputs, np.full(len(members), 5)), target, taken)
+        each = [cost(weighted(entry, in_c, 5), target) for in_c in members]
+        known = np.broadcast_to(found.known, inputs.shape).tolist()
+        assert known == [number is not None for number in each]
+        compared += sum(known)
+        for number, at_once in zip(each, np.broadcast_to(found.instructions, inputs.shape), strict=True):
+            assert number is None or abs(number - at_once) <= 0.51
+    assert compared == 12
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,16 @@ def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str
     assert code == 0
     assert all(command.name in out for command in COMMANDS)
     assert "--fix-policy" in out
-    check = subprocess.run(["bash", "-n"], input=out, text=True, check=False)
-    assert check.returncode == 0
+    asked = (["--targ"], ["--target", "cortex-m5"], ["--release", "7"], ["layers", "--outp"], ["rule", "CNN20"])
+    words = "COMP_WORDS=(onnxlint-cmsis {}); COMP_CWORD={}; COMPREPLY=(); $f; echo ${{COMPREPLY[*]}}"
+    tries = "\n".join(words.format(" ".join(each), len(each)) for each in asked)
+    name = "f=$(complete -p onnxlint-cmsis | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
+    check = subprocess.run(["bash"], input=f"{out}\n{name}\n{tries}\n", text=True, check=True, stdout=subprocess.PIPE)
+    answers = ["--target", "cortex-m52 cortex-m55", "7.0.0", "--output-format", "CNN201 CNN202"]
+    assert check.stdout.splitlines() == answers
+    assert "complete -o bashdefault -o default -F" in out  # models, where no command is named
+    zsh = said(capsys, "completion", "zsh")[1]
+    assert "_describe 'onnxlint-cmsis commands' _commands; _files" in zsh
 
 
 @pytest.mark.usefixtures("folder")

@@ -81,6 +81,16 @@ def test_a_finding_is_three_parts_unless_asked_to_explain():
     assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
 
 
+@pytest.mark.parametrize("output_format", ["full", "concise", "github", "rdjson", "gitlab", "junit"])
+def test_formats_for_people_shorten_names_unless_asked_for_whole_ones(output_format):
+    run = a_run([replace(wrong_result(), message="Conv 'a/long/path/to/stem' is wrong.")])
+    file = run.files[0]._replace(names={"a/long/path/to/stem": "stem"})
+    short, whole = (render(output_format, run._replace(files=(file,), full_names=full)) for full in (False, True))
+    assert "a/long/path/to/stem" not in short
+    assert "stem" in short
+    assert "a/long/path/to/stem" in whole
+
+
 def test_every_format_has_a_module():
     assert tuple(MODULES) == FORMATS
 
@@ -119,7 +129,7 @@ def decoded(text, names):
 
 @given(st.text(st.characters(exclude_characters="/\\\0", codec="utf-8"), min_size=1), st.text())
 def test_github_escapes_so_that_the_runner_reads_the_same(path, node):
-    text = render("github", a_run(result(path, routing_miss(node=node))))
+    text = render("github", a_run(result(path, routing_miss(node=node)), full_names=True))
     match = GITHUB.fullmatch(text[:-1])
     assert match is not None
     assert text.endswith("\n")
