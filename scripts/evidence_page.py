@@ -10,14 +10,14 @@ from onnxlint_cmsis.types import Isa
 
 HEAD = """# Evidence
 
-`python -m firmware_check hazards --cmsis-nn DIR` runs the smallest call that meets each hazard of a release, and for
-each branch of its wrappers a call that takes it and calls that one part of its condition bars, on emulated boards;
-a trace tells which functions ran, values are compared with NumPy. `python -m firmware_check sources --cmsis-nn DIR`
-holds every line that a row cites, and the kernels that wrappers call, against the checkout. Both run weekly against
-main. What messages say of how a hazard is known follows from the results on this page, which
-[observations.json][observations] holds with the calls and what each did.
+`python -m firmware_check hazards --cmsis-nn DIR` runs the smallest call that meets each hazard of a release, on
+emulated boards. For each branch of a wrapper it runs a call that takes the branch, and a call for each part of the
+branch's condition that keeps it out. A trace tells which functions ran; values are compared with NumPy.
+`python -m firmware_check sources --cmsis-nn DIR` compares the checkout with every line that a row cites, and with the
+kernels that wrappers call. Both run weekly against main. Messages say how a hazard is known by the results on this
+page. [observations.json][observations] has them, with the calls and what each did.
 
-Compilers are gcc and, with `--compiler clang`, clang, which is given CMSIS-NN's C code where gcc compiles its inline
+Compilers are gcc and, with `--compiler clang`, clang. clang gets CMSIS-NN's C code where gcc compiles its inline
 assembly. A hazard is seen in a release where each compiler that ran shows it.
 
 Releases inside CMSIS 5 (5.8.0, 5.9.0) are read, not run: no checkout of them is built here.

@@ -13,9 +13,12 @@ UPDATE_DOCS=1 writes what the commands print into the page, but for outputs with
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +27,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
+from onnxlint_cmsis.cli import main
 from support import paths
 
 BLOCK = re.compile(
@@ -31,6 +37,8 @@ BLOCK = re.compile(
     r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+LINTER = re.compile(r"onnxlint-cmsis (?:[^|<>&;$`*~\n]|\\\n)*")
+"""A command of the linter that needs no shell."""
 WAIT = 300
 """Seconds that one command may take."""
 
@@ -125,11 +133,43 @@ def reader_folder(folder: Path) -> dict[str, str]:
 
 def printed(command: str, folder: Path, env: dict[str, str]) -> str:
     """What a command prints; an exit code other than 0 and 1 is part of it."""
+    text, code = _in_this_process(command) if LINTER.fullmatch(command) else _in_a_shell(command, folder, env)
+    return text if code in (0, 1) else f"{text}exit code {code}\n"
+
+
+def _in_a_shell(command: str, folder: Path, env: dict[str, str]) -> tuple[str, int]:
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=env, check=False, text=True, encoding="utf-8",
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WAIT,
     )  # fmt: skip
-    return done.stdout if done.returncode in (0, 1) else f"{done.stdout}exit code {done.returncode}\n"
+    return done.stdout, done.returncode
+
+
+def _in_this_process(command: str) -> tuple[str, int]:
+    """A command of the linter without starting Python anew, which takes longer than most commands."""
+    _, *words = shlex.split(command.replace("\\\n", " "))
+    kept = io.BytesIO()
+    out = io.TextIOWrapper(kept, encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            code = main(words)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return kept.getvalue().decode(), code
+
+
+@contextlib.contextmanager
+def reading_in(folder: Path) -> Iterator[None]:
+    """This process in a folder and in a terminal of 80 columns."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", "80")
+            patch.delenv("NO_COLOR", raising=False)
+            yield
+    finally:
+        os.chdir(before)
 
 
 def prepare(block: Block, folder: Path) -> bool:
@@ -144,25 +184,29 @@ def prepare(block: Block, folder: Path) -> bool:
     return True
 
 
-def typed_in(block: Block, name: str, names: dict[str, object], folder: Path) -> list[str]:
+def typed_in(block: Block, name: str, names: dict[str, object]) -> list[str]:
     """What differs where a block is typed into Python; `names` holds what is known there from block to block."""
     told: list[str] = []
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        if block.language == "python":
-            exec(block.text, names)
-        else:
-            test = doctest.DocTestParser().get_doctest(block.text, names, name, name, 0)
-            doctest.DocTestRunner().run(test, out=told.append, clear_globs=False)
-            names.update(test.globs)
-    finally:
-        os.chdir(before)
+    if block.language == "python":
+        exec(block.text, names)
+    else:
+        test = doctest.DocTestParser().get_doctest(block.text, names, name, name, 0)
+        doctest.DocTestRunner().run(test, out=told.append, clear_globs=False)
+        names.update(test.globs)
     return ["".join(told)] if told else []
 
 
 def run_page(path: Path, folder: Path) -> list[str]:
     """Do all that a page says; one text for each command that prints something else than the page has."""
+    with reading_in(folder):
+        differences, updates, page = _run(path, folder)
+    if os.environ.get("UPDATE_DOCS"):
+        update(path, page, updates)
+    return differences
+
+
+def _run(path: Path, folder: Path) -> tuple[list[str], list[tuple[Typed, str]], str]:
+    """What differs, the outputs that do with their commands, and the page."""
     page = path.read_text(encoding="utf-8")
     env = reader_folder(folder)
     names: dict[str, object] = {}
@@ -172,7 +216,7 @@ def run_page(path: Path, folder: Path) -> list[str]:
             (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.title).write_text(block.text, encoding="utf-8")
         if block.language in ("python", "pycon") and not block.title:
-            differences += typed_in(block, path.name, names, folder)
+            differences += typed_in(block, path.name, names)
         if block.language != "console" or not prepare(block, folder):
             continue
         for typed in commands(block):
@@ -180,9 +224,7 @@ def run_page(path: Path, folder: Path) -> list[str]:
             if not matches(typed.wanted, got):
                 differences.append(f"$ {typed.command}\n--- {path.name} has\n{typed.wanted}--- it prints\n{got}")
                 updates.append((typed, got))
-    if os.environ.get("UPDATE_DOCS"):
-        update(path, page, updates)
-    return differences
+    return differences, updates, page
 
 
 def update(path: Path, page: str, updates: list[tuple[Typed, str]]) -> None:
