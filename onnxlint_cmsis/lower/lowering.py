@@ -11,7 +11,15 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.binary import lower_binary
 from onnxlint_cmsis.lower.convolution import lower_convolution, lower_transpose
 from onnxlint_cmsis.lower.dense import lower_dense
-from onnxlint_cmsis.lower.epilogue import CLAMPING, CLAMPS, WEIGHTED, float_epilogue, has_bias, quantized_epilogue
+from onnxlint_cmsis.lower.epilogue import (
+    CLAMPING,
+    CLAMPS,
+    WEIGHTED,
+    Epilogue,
+    float_epilogue,
+    has_bias,
+    quantized_epilogue,
+)
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
 from onnxlint_cmsis.lower.other import lower_concat, lower_transpose_axes
@@ -102,6 +110,7 @@ class _Lowering:
         self._derived: AbstractSet[str] = derived_values(graph)
         self._quantized = quantized_model(graph)
         self._absorbed: set[int] = set()
+        self._clampable: set[str] = set()
 
     def records(self) -> Iterator[LoweredLayer]:
         """Records in file order; nodes that another layer computes have none."""
@@ -113,13 +122,14 @@ class _Lowering:
                 record = self._record(node, found)
                 if record.epilogue:
                     self._absorbed.update(each.index for each in record.epilogue.absorbed)
+                    self._clampable.update(_clamped(record, record.epilogue))
                 yield record
 
     def _lowered(self, node: Node) -> Layer | Decision | None:
         """The record of one node, from operator and shapes alone."""
         rule = LOWERINGS.get((node.domain, node.op_type))
         if rule is None:
-            found = without_function(self._graph, node, self._assume)
+            found = without_function(self._graph, node, self._assume, self._clampable)
             return self._requantization(node) if found is None and self._quantized else found
         if node.op_type in SHAPE_OPERATORS and self._graph.elem_type(node.outputs[0]) in INTEGERS:
             return None
@@ -178,3 +188,9 @@ class _Lowering:
 def _complete(node: Node) -> bool:
     """A node without its inputs or outputs is the file's problem, reported as such."""
     return bool(node.inputs and node.outputs and node.inputs[0] and node.outputs[0])
+
+
+def _clamped(record: LoweredLayer, ending: Epilogue) -> tuple[str, ...]:
+    """The tensor that a function with a clamp writes."""
+    call = record.call
+    return (ending.tensor,) if call is not None and call.entry.startswith(CLAMPING) else ()

@@ -42,7 +42,7 @@ def linked_groups(
 
 def _linked(record: LoweredLayer, name: Callable[[str], str]) -> Numbers:
     """Operands and result of a node whose function copies integers; nothing where one of them is not known well."""
-    if record.layer is None or record.output is None or not record.layer.call.entry.startswith(SAME_SCALE):
+    if record.layer is None or record.output is None or record.layer.call.entry.rpartition("_")[0] not in SAME_SCALE:
         return {}
     pairs = zip(activations_of(record.node), record.inputs, strict=False)
     found = {name(record.node.inputs[place]): numbers for place, numbers in pairs if numbers is not None}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.epilogue import is_clamp
 from onnxlint_cmsis.lower.moving import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.plain_code import CURVES, in_plain_code
-from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes
+from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 
@@ -23,13 +25,16 @@ PLANE_RANK = 4
 NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
 
 
-def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
-    """The verdict on a node without a lowering; None where there is nothing to compute."""
+def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: Collection[str] = ()) -> Decision | None:
+    """The verdict on a node without a lowering; None where there is nothing to compute.
+
+    `clampable` are tensors of integers that functions with a clamp have written.
+    """
     if operator_of(node).free or is_shape_arithmetic(graph, node):
         return None
     kind, _ = activation_type(graph, node.inputs[0], assume)
     if node.is_op("Relu", "Clip"):
-        return _clamp(graph, node, kind)
+        return _clamp(graph, node, kind, clampable)
     if node.is_op("Slice"):
         return slice_decision(graph, node, assume)
     if node.is_op("Resize", "Upsample"):
@@ -43,12 +48,22 @@ def without_function(graph: Graph, node: Node, assume: Assumptions) -> Decision 
     )
 
 
-def _clamp(graph: Graph, node: Node, kind: str) -> Decision:
+def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> Decision:
     if not is_clamp(graph, node):
         return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
-    behind = dequantizes(graph.producers.get(node.inputs[0]))
+    behind = _behind_scale_alone(graph, node, clampable)
     cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
     return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
+
+
+def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) -> bool:
+    """Whether nothing but a change of scale keeps a clamp out of the function in front."""
+    pair = graph.producers.get(node.inputs[0])
+    if not dequantizes(pair) or pair is None or pair.inputs[0] not in clampable:
+        return False
+    made = graph.producers[pair.inputs[0]]
+    between = (pair.inputs[0], node.inputs[0], *(made.inputs[:1] if quantizes(made) else ()))
+    return all(len(graph.consumers.get(tensor, ())) == 1 and tensor not in graph.outputs for tensor in between)
 
 
 def is_shape_arithmetic(graph: Graph, node: Node) -> bool:

@@ -13,7 +13,7 @@ from onnxruntime.quantization import QuantFormat, QuantType
 
 from onnxlint_cmsis.findings import Finding
 from support.models import text as parsed
-from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically
+from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically, reshaped
 
 WORDS = {"np": np, "QuantType": QuantType}
 INT16 = {"activation_type": QuantType.QInt16}
@@ -138,3 +138,11 @@ def test_messages_are_short_and_options_whole(tmp_path: Path) -> None:
     assert found
     assert max(len(each.text) for each in found) < 300
     assert options_of(found[0])["TensorQuantOverrides"]
+
+
+def test_options_name_the_tensor_whose_scale_the_quantizer_hands_on(tmp_path: Path) -> None:
+    """It gives results of Transpose and Reshape the scale of what they read, whatever an option says of them."""
+    before = [found for found in quantized(tmp_path, reshaped()) if found.code == "CNN510"]
+    options = merged(before, {})
+    assert set(options["TensorQuantOverrides"]) <= {"a", "c", "k"}
+    assert not [found for found in quantized(tmp_path, reshaped(), extra_options=options) if found.code == "CNN510"]

@@ -14,7 +14,7 @@ from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
 from support.models import finished, one_node, read
-from support.quantized_models import CASES, dense
+from support.quantized_models import CASES, convolution, dense
 
 CMSIS_NN = (Verdict.CMSIS_NN, None)
 
@@ -304,3 +304,16 @@ def test_a_transpose_of_an_axis_that_is_not_there_is_no_error() -> None:
         [helper.make_tensor_value_info("x", 1, [1, 4, 5, 6])], [helper.make_tensor_value_info("y", 1, None)],
     )  # fmt: skip
     assert [record.node.op_type for record in lower(read(helper.make_model(graph))).records] == ["Transpose"]
+
+
+def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps() -> None:
+    """Behind plain code, or where another node reads the result as well, one scale would change nothing."""
+    behind_plain = convolution().layer("Sigmoid").rounded(1 / 256, -128).layer("Relu").rounded(0.01)
+    branches = convolution()
+    other = branches.real
+    branches.layer("Relu").rounded(0.01).layer("Add", other).rounded(0.3)
+    for made in (behind_plain, branches):
+        records = lower(read(made.model())).records
+        (relu,) = [record for record in records if record.node.op_type == "Relu"]
+        assert (relu.verdict, relu.cause) == (Verdict.PLAIN, Cause.NO_FUNCTION)
+        assert relu.reason.startswith("no layer in front takes it as its clamp")

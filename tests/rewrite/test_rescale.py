@@ -11,10 +11,14 @@ import pytest
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
+from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.lower.shared_scales import linked_groups
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.types import Isa, Target
 from support.fix_command import contents, run, text
+from support.models import read
+from support.quantized_models import joined
 
 TARGETS = (Target("cortex-m4", Isa.DSP, "7.0.0"),)
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -181,3 +185,14 @@ def test_reports_tell_the_largest_change(tmp_path):
     (artifact,) = [one for one in sarif["runs"][0]["artifacts"] if "fix" in one.get("properties", {})]
     assert artifact["properties"]["fix"]["changes"] == [change]
     assert contents(tmp_path) == before
+
+
+def test_a_transposed_convolution_keeps_a_scale_of_its_input_and_one_of_its_output():
+    """It writes its own, so that one scale around a Concat in front ends there."""
+    made = joined(0.1)
+    weights = made.weights("v", (8, 2, 2, 2), axis=1)
+    made = made.layer("ConvTranspose", weights, strides=[2, 2]).rounded(0.7)
+    records = lower(read(made.model())).records
+    (concat,) = [one for one in records if one.node.op_type == "Concat"]
+    (group,) = linked_groups(records, [concat], lambda name: name.removesuffix("_q_real"))
+    assert {round(numbers.scale, 3) for numbers in group.values()} == {0.1, 0.2}

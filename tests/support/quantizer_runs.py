@@ -50,6 +50,20 @@ g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y) {
 """Pools and Concats that read what others of them read or write."""
 JOINED_WEIGHTS = {"w1": (4, 3, 3, 3), "w2": (4, 4, 3, 3), "w3": (4, 8, 1, 1), "w4": (4, 20, 1, 1)}
 
+RESHAPED = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y) <int64[4] sizes = {1, 8, 4, 8}> {
+    a = Conv<pads = [1, 1, 1, 1]>(x, w1)
+    t = Transpose<perm = [0, 1, 3, 2]>(a)
+    r = Reshape(t, sizes)
+    c = Conv<pads = [1, 1, 1, 1], strides = [2, 1]>(x, w2)
+    k = Concat<axis = 1>(r, c)
+    y = ConvTranspose<strides = [2, 1]>(k, w3)
+}
+"""
+"""A Concat that reads a convolution through operators that move its elements."""
+RESHAPED_WEIGHTS = {"w1": (4, 3, 3, 3), "w2": (4, 3, 3, 3), "w3": (12, 4, 2, 1)}
+
 
 class _Inputs(CalibrationDataReader):
     """Four random inputs."""
@@ -72,6 +86,11 @@ def network() -> onnx.ModelProto:
 def joined() -> onnx.ModelProto:
     """The network of pools and Concats."""
     return _with_weights(JOINED, JOINED_WEIGHTS)
+
+
+def reshaped() -> onnx.ModelProto:
+    """The network of a Concat behind operators that move elements."""
+    return _with_weights(RESHAPED, RESHAPED_WEIGHTS)
 
 
 def _with_weights(source: str, weights: dict[str, tuple[int, ...]]) -> onnx.ModelProto:

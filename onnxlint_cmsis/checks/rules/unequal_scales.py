@@ -27,7 +27,9 @@ from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.shared_scales import one_scale
+from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.types import Level
 
 WIDE = 16
@@ -65,7 +67,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 
 def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    wanted = one_scale(lowered.records, records, float_name)
+    wanted = one_scale(lowered.records, records, partial(_named, graph))
     for record in records:
         source = record.inputs[0] if record.inputs else None
         if record.layer is None and record.code == COPY and source is not None:
@@ -75,3 +77,13 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
     if any(numbers.bits == WIDE and any(numbers.zero_points or ()) for numbers in wanted.values()):
         return advice(graph, "Quantize int16 activations with zero-point 0 first", SYMMETRIC)
     return advice(graph, "Give what they read and write one scale and zero-point", overrides(wanted))
+
+
+def _named(graph: Graph, tensor: str) -> str:
+    """Float tensor whose scale the quantizer gives a tensor: for what only moves elements that in front of it."""
+    while (producer := graph.producers.get(tensor)) is not None:
+        operator = operator_of(producer)
+        if not (operator.quantizes or operator.dequantizes or operator.elements in MOVES):
+            break
+        tensor = producer.inputs[0]
+    return float_name(tensor)
