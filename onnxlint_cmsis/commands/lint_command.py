@@ -61,7 +61,8 @@ def _respects(settings: Configuration, folder: str) -> bool:
 
 def _mode(args: argparse.Namespace) -> str:
     """What to do with each file besides linting; see Job.fix."""
-    mode = "diff" if args.diff else "fix-only" if args.fix_only else "fix" if args.fix and not args.no_fix else ""
+    wanted = "fix-only" if args.fix_only else "fix" if args.fix else ""
+    mode = "diff" if args.diff else "" if args.no_fix else wanted
     if mode and STDIN in args.paths:
         raise UsageError("standard input cannot be fixed: name the file")
     if mode and args.write_baseline:

@@ -31,7 +31,7 @@ def make_parser() -> CommandParser:
     add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint and fix several files with. Default: 1.")
     add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
     add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
-    add("--no-fix", action="store_true", help="fix nothing, whatever --fix in front of it says")
+    add("--no-fix", action="store_true", help="fix nothing, whatever --fix or --fix-only says")
     add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
     add("--fix-only", action="store_true", help="fix, and report no findings; exit with 0 unless something failed")
     add("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where a file was fixed")

@@ -83,9 +83,10 @@ def test_what_git_ignores_is_left_out(folder: Path, capsys: pytest.CaptureFixtur
 
 def test_no_fix_takes_fix_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / "kept.onnx").read_bytes()
-    _, out, _ = said(capsys, "--isolated", "--fix", "--no-fix", "kept.onnx")
-    assert "fixed" not in out.replace("fixable", "")
-    assert (folder / "kept.onnx").read_bytes() == before
+    for option in ("--fix", "--fix-only"):
+        _, out, _ = said(capsys, "--isolated", option, "--no-fix", "kept.onnx")
+        assert "fixed" not in out.replace("fixable", "")
+        assert (folder / "kept.onnx").read_bytes() == before
 
 
 def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

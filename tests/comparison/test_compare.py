@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ from onnxlint_cmsis.comparison.difference import Figure, LayerDifference
 from onnxlint_cmsis.comparison.limits import growth_limits
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.layer_rows import Row
+from support import paths
 from support.models import text
 from support.tflite_steps import random_chain
 
@@ -153,3 +155,16 @@ def test_layers_of_tflite_files_are_named_by_operator(capsys: pytest.CaptureFixt
     names = [line.split(" on ")[0].strip() for line in changed if " on cortex-m4" in line]
     assert len(names) > 3
     assert all(re.fullmatch(r"[A-Z0-9_]+#\d+( \(.* before\))?", name) for name in names)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_screens(form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    limits = ("--fail-on-increase", "instructions=2%", "--clock", "120MHz")
+    code, out, _ = compare(capsys, "small.onnx", "big.onnx", "--output-format", form, *limits)
+    golden = paths.GOLDEN / "screens" / f"compare.{form}"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(out, encoding="utf-8")
+    assert (code, out) == (1, golden.read_text(encoding="utf-8"))
+    assert form == "markdown" or max(map(len, out.splitlines())) <= 80
