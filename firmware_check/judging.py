@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from firmware_check import softmax_s16
-from firmware_check.compilers import judges_costs
+from firmware_check.compilers import judges_costs, label_of
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
@@ -49,6 +49,7 @@ _CURVE_ERROR = 2.0**-23
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
+_FOUR_BITS_MVE = "arm_depthwise_conv_s4_opt"
 
 
 def judge(
@@ -88,10 +89,12 @@ def judge(
 
 
 def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
-    """Code that is left out of the build: for a compiler's defect, or since the compiler is given C code instead."""
+    """Code that is left out of the build, or made wrong, by a compiler; or C code that it is given instead."""
     ran, said = {each.name for each in observed.tree}, []
     if step.function == "arm_softmax_s8" and bench.target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
         said.append(f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)")
+    if _FOUR_BITS_MVE in ran and bench.target.isa is Isa.MVE and label_of(bench.compiler).startswith("gcc 12.2"):
+        said.append(f"gcc 12.2 makes every other channel of {_FOUR_BITS_MVE} wrong on MVE; --compiler clang does not")
     if predicted is not None and not bench.compiler.assembly:
         left = [hazard.id for hazard in predicted.hazards if hazard.assembly]
         said += [f"{name} cannot occur: inline assembly alone has it, which this build leaves out" for name in left]

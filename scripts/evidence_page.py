@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.cmsis_nn.apis import releases_with
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, Recorded, recorded
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
@@ -20,14 +22,18 @@ page. [observations.json][observations] has them, with the calls and what each d
 Compilers are gcc and, with `--compiler clang`, clang. clang gets CMSIS-NN's C code where gcc compiles its inline
 assembly. A hazard is seen in a release where each compiler that ran shows it.
 
-Releases inside CMSIS 5 (5.8.0, 5.9.0) are read, not run: no checkout of them is built here.
+Of the releases inside CMSIS 5 the functions for q7 and q15 are run ([legacy API](legacy.md)), where every bit has to
+be right; their functions for s8 and s16 are read, not run.
 
 [observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
 
 """
 
 _CPU = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
-_SHOWN = tuple(name for name in RELEASES if not name.startswith("cmsis5"))
+_SHOWN = {
+    "## Hazards": tuple(name for name in RELEASES if not name.startswith("cmsis5")),
+    "## Hazards of the legacy API": releases_with("legacy"),
+}
 
 
 def evidence_page() -> str:
@@ -36,15 +42,25 @@ def evidence_page() -> str:
     parts = [HEAD, "## Runs\n\n| release | CPU | compiler | day | hazards seen | calls of branches as predicted |\n"]
     parts.append("|---|---|---|---|---|---|\n")
     parts += [_run(run) for run in runs]
-    parts.append("\n## Hazards\n\n`+` seen; `-` the release or the CPU does not have it; else the reason below.\n\n")
-    parts.append(f"| hazard | CPU | {' | '.join(_SHOWN)} |\n|---|---|{'---|' * len(_SHOWN)}\n")
+    for heading, releases in _SHOWN.items():
+        parts += _hazards(heading, releases, runs)
+    return "".join(parts)
+
+
+def _hazards(heading: str, releases: tuple[str, ...], runs: tuple[Recorded, ...]) -> list[str]:
+    """The table of an API, and the reasons below it."""
+    legacy = releases == releases_with("legacy")
+    parts = [f"\n{heading}\n\n`+` seen; `-` the release or the CPU does not have it; else the reason below.\n\n"]
+    parts.append(f"| hazard | CPU | {' | '.join(releases)} |\n|---|---|{'---|' * len(releases)}\n")
     reasons: dict[str, None] = {}
     for row in all_hazards():
-        parts += _hazard(row, runs, reasons)
-    old = sum(not any(map(row.origin.spans, _SHOWN)) for row in all_hazards())
-    reasons[f"{old} hazards that releases inside CMSIS 5 alone have: read in the source"] = None
-    parts += ["\n", *(f"* {reason}\n" for reason in reasons)]
-    return "".join(parts)
+        if is_legacy(row.entries[0]) is legacy:
+            parts += _hazard(row, releases, runs, reasons)
+    if not legacy:
+        rows = [row for row in all_hazards() if not is_legacy(row.entries[0])]
+        old = sum(not any(map(row.origin.spans, releases)) for row in rows)
+        reasons[f"{old} hazards that releases inside CMSIS 5 alone have: read in the source"] = None
+    return parts + (["\n", *(f"* {reason}\n" for reason in reasons)] if reasons else [])
 
 
 def _run(run: Recorded) -> str:
@@ -55,11 +71,11 @@ def _run(run: Recorded) -> str:
     return f"| {run.release} | {run.cpu} | {run.compiler} | {run.date} | {counts} |\n"
 
 
-def _hazard(row: Hazard, runs: tuple[Recorded, ...], reasons: dict[str, None]) -> list[str]:
+def _hazard(row: Hazard, releases: tuple[str, ...], runs: tuple[Recorded, ...], reasons: dict[str, None]) -> list[str]:
     """A line for each CPU that has the hazard in a release that is run."""
     lines = []
     for isa in row.origin.isas:
-        cells = [_cell(row, isa, release, runs, reasons) for release in _SHOWN]
+        cells = [_cell(row, isa, release, runs, reasons) for release in releases]
         if set(cells) != {"-"}:
             lines.append(f"| {row.id} | {_CPU[isa]} | {' | '.join(cells)} |\n")
     return lines

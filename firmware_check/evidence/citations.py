@@ -42,6 +42,7 @@ FAULT_WORDS: dict[str, tuple[str, ...]] = {
     "in-place": ("memmove", "arm_q7_to_q15_no_shift"),
     "8-bit-index": ("in_row",),
     "16-bit-size": ("uint16_t",),
+    "unaligned-store": ("arm_q7_to_q15_no_shift",),
 }
 """The same for what functions for q7 and q15 do not check, by a part of the row's name."""
 

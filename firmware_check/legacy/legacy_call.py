@@ -12,8 +12,8 @@ from firmware_check.legacy.legacy_arguments import arguments
 from firmware_check.legacy.q_arithmetic import QNumbers, q_computed
 from firmware_check.legacy.weight_order import interleaved
 from firmware_check.program import Array, Step
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Isa
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -29,10 +29,14 @@ WITHOUT_WEIGHTS = ("relu", "max_pool", "avgpool")
 
 def legacy_step(label: str, call: KernelCall, target: Target, seed: int = 1) -> CallStep:
     """The layer of a call, with the function that the route on the target names; its numbers follow from the seed."""
-    taken = route(call, target)
     stem, _, kind = _typed(call.entry)
-    bits = 8 if kind == "q7" else 16
-    numbers = _numbers(call, stem, kind, bits, np.random.default_rng(seed))
+    return step_with(label, call, target, _numbers(call, stem, kind, np.random.default_rng(seed)))
+
+
+def step_with(label: str, call: KernelCall, target: Target, numbers: QNumbers) -> CallStep:
+    """The layer of a call with given numbers."""
+    taken, bits = route(call, target), numbers.bits
+    stem, _, kind = _typed(call.entry)
     values = value_of("x", 0, call.input_dims, bits, 0), value_of("y", 1, call.output_dims, bits, 0)
     more: dict[str, object] = {
         "arguments": arguments(taken.kernel, call, numbers),
@@ -43,8 +47,7 @@ def legacy_step(label: str, call: KernelCall, target: Target, seed: int = 1) -> 
     arrays = () if stem in WITHOUT_WEIGHTS else _arrays(numbers, kind, taken.kernel)
     step = Step(label, stem, "legacy_call", values[:1], values[1], call, taken.kernel, arrays, more)
     matching = stem != "depthwise" or call.input_dims.c == call.output_dims.c
-    dsp = target.isa is not Isa.SCALAR and not (target.isa is Isa.MVE and target.release.endswith("5.9.0"))
-    expected = q_computed(call, numbers, dsp).reshape(-1) if matching else None
+    expected = q_computed(call, numbers, runs_dsp_body(target)).reshape(-1) if matching else None
     return CallStep(step, numbers.source.reshape(-1), expected)
 
 
@@ -64,7 +67,8 @@ def _typed(entry: str) -> tuple[str, str, str]:
     return entry.rpartition("_")
 
 
-def _numbers(call: KernelCall, stem: str, kind: str, bits: int, generator: np.random.Generator) -> QNumbers:
+def _numbers(call: KernelCall, stem: str, kind: str, generator: np.random.Generator) -> QNumbers:
+    bits = 8 if kind == "q7" else 16
     type_, wide = (np.int8, 127) if bits == 8 else (np.int16, 32767)
     source = generator.integers(-wide - 1, wide + 1, tuple(size or 0 for size in call.input_dims)).astype(type_)
     if stem in WITHOUT_WEIGHTS:

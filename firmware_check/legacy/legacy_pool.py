@@ -70,7 +70,7 @@ def _axis(generator: random.Random, pooling: bool) -> _Axis:
 
 
 def _of_axes(entry: str, high: _Axis, wide: _Axis, generator: random.Random) -> KernelCall:
-    in_c, out_c = generator.choice((1, 2, 3, 4, 4, 6, 8)), generator.choice((1, 2, 3, 4, 6))
+    in_c, out_c = generator.choice((1, 2, 3, 4, 4, 5, 6, 7, 8)), generator.choice((1, 2, 3, 4, 6))
     multiplier = 0
     if "pool" in entry:
         out_c = in_c

@@ -1,9 +1,10 @@
 """Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name.
 
 Each pair is one layer before and after its channel count took the kernel a check wants. A row speaks of one
-entry point, and so of one data type: only s8 was measured, and nothing is said of s4 and s16. The numbers are
+entry point, and so of one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers are
 instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
-not cycles. They are in `measured_pairs.py`, which `scripts/measure_evidence.py` makes.
+not cycles. They are in `measured_pairs.py`, which `scripts/measure_evidence.py` makes, and for q7 and q15 in
+`measured_legacy_pairs.py`, which `scripts/measure_legacy.py` makes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.evidence import Evidence
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, all_of, at_least, at_most
 from onnxlint_cmsis.cmsis_nn.expressions import Term
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
 from onnxlint_cmsis.cmsis_nn.releases import older
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Level, Target
@@ -64,9 +66,19 @@ def judge(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> 
 def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> Evidence | None:
     if target.compiler != COMPILER or not gain.rule:
         return None
-    from onnxlint_cmsis.checks.measured_pairs import EVIDENCE
-
+    rows = _evidence(before.entry)
     inside = gain.region.evaluate(pair_values(before, after)) is True
     isa = target.isa.value
     wanted = [(gain.rule, before.entry, release, isa, inside) for release in older(target.release)]
-    return next((row for one in wanted for row in EVIDENCE if row[:5] == one), None)
+    return next((row for one in wanted for row in rows if row[:5] == one), None)
+
+
+def _evidence(entry: str) -> tuple[Evidence, ...]:
+    """The measured pairs of the API that an entry point belongs to."""
+    if is_legacy(entry):
+        from onnxlint_cmsis.checks.measured_legacy_pairs import LEGACY_EVIDENCE
+
+        return LEGACY_EVIDENCE
+    from onnxlint_cmsis.checks.measured_pairs import EVIDENCE
+
+    return EVIDENCE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.gain import UNMEASURED, Gain, judge
@@ -14,7 +14,7 @@ from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import Origin
 from onnxlint_cmsis.findings import MEASURED, Content, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Freedom, KernelCall, Level
+from onnxlint_cmsis.types import Freedom, KernelCall, Level, Target
 
 
 class RoutingCheck(NamedTuple):
@@ -32,6 +32,8 @@ class RoutingCheck(NamedTuple):
     """Those of the kernels whose unmet conditions are told; all of them where empty."""
     gain: Gain = UNMEASURED
     """Where the kernels are known to be faster."""
+    builds: Callable[[Target], bool] | None = None
+    """Which builds it speaks of, where the kernels are the same code in others; None for all."""
 
     def __call__(self, subject: Subject) -> Iterator[Statement]:
         """Yield at most one statement on one layer and target."""
@@ -47,6 +49,8 @@ class RoutingCheck(NamedTuple):
         """Tell whether the layer is of the kernels' kind, and decided, and takes another kernel."""
         taken = subject.route
         if not taken.kernel or taken.undecided or self.satisfied(taken):
+            return False
+        if self.builds is not None and not self.builds(subject.target):
             return False
         return self.concerns(subject.layer.call)
 

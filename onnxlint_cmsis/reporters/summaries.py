@@ -110,10 +110,12 @@ def _cpu(target: TargetSummary) -> str:
 
 
 def _cost(summary: FileSummary) -> str:
-    """Predicted instructions, and the layers left out."""
+    """Predicted instructions, builds of other targets that they were measured on, and the layers left out."""
     known = _each(summary, [target.instructions for target in summary.targets])
+    others = dict.fromkeys(one.measured_on for one in summary.targets if not one.target.startswith(one.measured_on))
+    measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
-    return f"{known} predicted instructions (not cycles){left and f', {left} left out'}"
+    return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
 
 
 def _left_out(summary: FileSummary) -> str:

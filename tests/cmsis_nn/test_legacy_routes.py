@@ -59,7 +59,7 @@ def ids(found: Route) -> list[str]:
         (wide(square("q7", 4, 7)), "arm_convolve_HWC_q7_basic_nonsquare"),
         (square("q7", 4, 8, k=1, pad=0), "arm_convolve_1x1_HWC_q7_fast_nonsquare"),
         (square("q7", 4, 8, k=1, pad=1), "arm_convolve_HWC_q7_fast"),
-        (square("q7", 5, 8, k=1, pad=0), "arm_convolve_HWC_q7_basic"),
+        (square("q7", 6, 8, k=1, pad=0), "arm_convolve_HWC_q7_basic"),
         (square("q15", 2, 8), "arm_convolve_HWC_q15_fast"),
         (square("q15", 3, 8), "arm_convolve_HWC_q15_basic"),
         (square("q15", 2, 7), "arm_convolve_HWC_q15_basic"),
@@ -101,6 +101,13 @@ def test_one_padding_for_both_sides() -> None:
     assert (taken(lower, "m4").kernel, ids(taken(lower, "m4"))) == ("arm_convolve_HWC_q7_fast", [])
     basic = call._replace(output_dims=Dims(1, 4, 4, 3), filter_dims=Dims(3, 3, 3, 4))
     assert (taken(basic, "m4").kernel, ids(taken(basic, "m4"))) == ("arm_convolve_HWC_q7_basic", [])
+
+
+def test_gcc_joins_two_stores_in_the_oldest_release_alone() -> None:
+    call = square("q7", 5, 8)
+    assert ids(taken(call, "m4", "cmsis5-5.6.0")) == ["convolve-hwc-q7-basic-unaligned-store-dsp-5-6"]
+    assert ids(taken(call, "m4", "cmsis5-5.7.0")) == ids(taken(call, "m0", "cmsis5-5.6.0")) == []
+    assert ids(route(call, parse_target("m4", "cmsis5-5.6.0", "armclang"))) == []
 
 
 @pytest.mark.parametrize(("in_c", "out_c", "status"), [(4, 4, 0), (4, 8, -3)])

@@ -180,8 +180,9 @@ def test_an_added_release_is_linted_as_the_one_before(added: Copy, model: Path) 
     assert dsp == dsp_added
     old, new = (findings(added, model, "cortex-m55", release) for release in ("7.0.0", "7.1.0"))
     # conv1 leaves the 1xN kernel at 12 channels: it is told, and other channels pay around it or repair conv2.
+    # What the whole plan saves stands beside conv4 as well.
     kinds = {place[:2] for place in places(old) ^ places(new)}
-    assert kinds == {("CNN103", "conv1"), ("CNN201", "conv0"), ("CNN301", "conv2")}
+    assert kinds == {("CNN103", "conv1"), ("CNN201", "conv0"), ("CNN201", "conv4"), ("CNN301", "conv2")}
 
 
 def places(found: list[dict[str, object]]) -> set[tuple[str, ...]]:

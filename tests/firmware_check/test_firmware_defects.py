@@ -26,7 +26,7 @@ from firmware_check.judging import _remarks, _values
 from firmware_check.library import open_library
 from firmware_check.memory import Bytes, Memory
 from firmware_check.numbers import softmax_constants
-from firmware_check.observe import Observed
+from firmware_check.observe import Observed, Traced
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Array, Program, Quantization, Step, Value
 from firmware_check.reading.constants import refuse_out_of_range, with_zeros
@@ -254,6 +254,17 @@ def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured
     monkeypatch.setattr(compilers, "version_of", lambda _: said)
     assert judges_costs(GCC) is judged
     assert not judges_costs(CLANG)
+
+
+@pytest.mark.parametrize(("version", "told"), [("12.2.1", True), ("13.2.1", False)])
+def test_a_layer_of_4_bits_that_gcc_makes_wrong_is_told(
+    version: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers, "version_of", lambda _: f"arm-none-eabi-gcc {version}")
+    bench = Bench(board_named("cortex-m55"), open_library(""))
+    observed = Observed((Traced("arm_depthwise_conv_s4_opt", 0, 1, 0),), (), "")
+    said = _remarks(step(), bench, None, observed)
+    assert [each.startswith("gcc 12.2 makes every other channel") for each in said] == [True] * told
 
 
 def test_a_compiler_that_is_unknown_is_said() -> None:

@@ -7,16 +7,28 @@ checks what it takes: `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 == 0` a
 ARM_MATH_SIZE_MISMATCH otherwise, so that the application has to take the basic function. Here more channels do reach
 the fast one. Three input channels have a function as well, `arm_convolve_HWC_q7_RGB`, for square layers.
 
-**What to do.** Give the layer the channel count in the message, in training or with `--fix --fix-policy route`.
+It is told for builds that run the code for DSP: in plain code (Cortex-M0 and M3, and Cortex-M55 from 5.9.0 on) both
+functions are the same loop, and more channels only cost. With DSP the fast functions for q15 and for 1x1 filters took
+fewer instructions in every measured pair; that for larger filters of q7 where the pad adds no more than a seventh of
+the multiply-accumulates ([figures](../legacy.md#what-fast-is-worth)).
+
+**What to do.** Where the message says that it pays, give the layer the channel count in the message, in training or
+with `--fix --fix-policy route`.
 """
 
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.gain import Gain, between
 from onnxlint_cmsis.checks.routing_check import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most
+from onnxlint_cmsis.cmsis_nn.expressions import var
+from onnxlint_cmsis.cmsis_nn.kinds_of_q import runs_dsp_body
+from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, FILTER_W, IN_C, OUT_C, OUT_W
 from onnxlint_cmsis.types import Level
+
+_WANTED_IN, _WANTED_OUT = var("want.input_dims.c"), var("want.output_dims.c")
 
 RULE = Rule(
     code="CNN106",
@@ -60,6 +72,17 @@ run = RoutingCheck(
     ),
     scope=TRUE,
     variables=("input_dims.c", "output_dims.c"),
+    builds=runs_dsp_body,
+    gain=Gain(
+        RULE.name,
+        all_of(
+            between(1, FILTER_W, 5),
+            between(4, OUT_W, 16),
+            any_of(FILTER_1X1, at_most(7 * (_WANTED_IN * _WANTED_OUT), 8 * (IN_C * OUT_C))),
+            between(1, IN_C, 30),
+            between(7, OUT_C, 32),
+        ),
+    ),
     told=frozenset(
         {
             "arm_convolve_HWC_q7_fast",

@@ -66,6 +66,13 @@ def in_old_plain(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
     return _row(fault, place, LegacyBuild("plain-5-7", origin))
 
 
+def in_gcc(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in what gcc makes of the code for DSP of 5.6.0."""
+    lines, isas = {V5_6: place.lines[0]}, (Isa.DSP, Isa.MVE)
+    origin = Origin(f"Source/{place.path}", place.function, lines, isas, ("gcc",), V5_7)
+    return _row(fault, place, LegacyBuild("dsp-5-6", origin))
+
+
 def everywhere(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
     """The fault in every build, cited by the definition of the function."""
     return _row(fault, place, LegacyBuild("", definition(place.path, place.function, place.lines)))

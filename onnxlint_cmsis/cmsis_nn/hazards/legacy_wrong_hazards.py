@@ -9,6 +9,7 @@ from onnxlint_cmsis.cmsis_nn.hazards.legacy_faults import (
     UncheckedFault,
     everywhere,
     in_dsp,
+    in_gcc,
     in_old_plain,
 )
 from onnxlint_cmsis.cmsis_nn.legacy_builds import Lines
@@ -27,6 +28,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     PAD_W,
     STRIDE_H,
     STRIDE_W,
+    TAPS,
 )
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
@@ -111,6 +113,17 @@ _MANY_ELEMENTS = UncheckedFault(
 )
 
 
+_UNALIGNED = UncheckedFault(
+    "unaligned-store",
+    "wrong-result",
+    all_of(unequal(IN_C % 2, 0), at_least(IN_C, 4), greater(TAPS * (OUT_H * OUT_W), 1)),
+    "stops with a fault where gcc joins two stores",
+    "In 5.6.0 arm_q7_to_q15_no_shift writes two words one after the other through a pointer that an odd number of "
+    "channels leaves unaligned; gcc makes one STRD of them, which has to be aligned.",
+    "CMSIS 5 5.7.0 writes them with a function that gcc does not join; an even number of channels is aligned.",
+)
+
+
 def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
     four: Lines = (lines[0], lines[1], lines[2], lines[3])
     return FaultyFunction(entry, function, f"ConvolutionFunctions/{function}.c", four)
@@ -149,6 +162,8 @@ HAZARDS: tuple[Hazard, ...] = (
     *in_dsp(_IN_PLACE, _pool("max_pool_q7", "arm_maxpool_q7_HWC", (217, 212, 216, 216))),
     *in_dsp(_AVERAGED_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
     *(in_old_plain(_LARGE_PLANE, _conv(*row, 0, 0)) for row in _INDEXED),
+    in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic", 120, 0, 0, 0)),
+    in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 118, 0, 0, 0)),
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),
 )
