@@ -22,14 +22,14 @@ def risks(graph: Graph) -> list[Node]:
 def _risky(node: Node, graph: Graph) -> bool:
     risk = operator_of(node).risk
     if risk is Risk.DIVISOR:
-        return not _is_scalar(graph, node.inputs[1]) or _any_extreme(node, graph, factor=True)
+        return len(node.inputs) < 2 or not _is_scalar(graph, node.inputs[1]) or _any_extreme(node, graph, factor=True)
     if risk in (Risk.LARGE_OPERAND, Risk.EXTREME_FACTOR):
         return _any_extreme(node, graph, factor=risk is Risk.EXTREME_FACTOR)
     if risk is Risk.EPSILON:
         epsilon = node.attributes.get("epsilon", 1e-5)
         return not isinstance(epsilon, int | float) or epsilon <= 0
     if risk is Risk.SHORT_TYPE:
-        return graph.elem_type(node.outputs[0]) in SHORT_TYPES
+        return any(graph.elem_type(name) in SHORT_TYPES for name in node.outputs[:1])
     return risk is Risk.ALWAYS
 
 

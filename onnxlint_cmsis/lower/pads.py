@@ -109,15 +109,18 @@ def _expressible(node: Node, kernel: tuple[Size, ...], more: Sides) -> bool:
 
 def _folded_by_all(graph: Graph, pad: Node) -> bool:
     """Whether every reader of a Pad, seen through Q/DQ, is a convolution that folds it."""
-    waiting = [pad.outputs[0]]
+    waiting, seen = [pad.outputs[0]], set()
     while waiting:
         tensor = waiting.pop()
+        if tensor in seen:  # in a cycle, which is a finding
+            return False
+        seen.add(tensor)
         readers = graph.consumers.get(tensor, ())
         if tensor in graph.outputs or not readers:
             return False
         for reader in readers:
             if reader.op_type in ("QuantizeLinear", "DequantizeLinear", "Pad"):
-                waiting.append(reader.outputs[0])
+                waiting += reader.outputs[:1]
             elif not _folds(graph, reader, pad):
                 return False
     return True
@@ -127,6 +130,8 @@ def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
     if operator_of(reader).roles.form is not Form.CONVOLUTION:
         return False
     where = operands(reader.domain, reader.op_type)
+    if len(reader.inputs) <= where.weights:
+        return False
     weights = graph.shape(reader.inputs[where.weights])
     kernel = reader.ints("kernel_shape") or (weights or ())[2:]
     if window_misfit(reader, len(graph.shape(pad.inputs[0]) or ()) - 2, len(kernel)):

@@ -59,6 +59,8 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
 
 def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
     """Quantization of a node's integer result; None for a real result."""
+    if not node.outputs:
+        return None
     carried = parameters_of(node, -1)
     if carried is not None:
         return _parameters(graph, node, carried, node.outputs[0])

@@ -9,11 +9,12 @@ from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.dims.risks import risks
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
-from support.models import finished, one_node, read
+from support.models import finished, one_node, read, text
 from support.quantized_models import CASES, convolution, dense
 
 CMSIS_NN = (Verdict.CMSIS_NN, None)
@@ -317,3 +318,29 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps() -> N
         (relu,) = [record for record in records if record.node.op_type == "Relu"]
         assert (relu.verdict, relu.cause) == (Verdict.PLAIN, Cause.NO_FUNCTION)
         assert relu.reason.startswith("no layer in front takes it as its clamp")
+
+
+CYCLE = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 2, 8, 8] x) => (float[] y) <int64[8] a = {0, 0, 1, 1, 0, 0, 1, 1}, float[2, 2, 3, 3] w = {1}> {
+    p = Pad(q, a)
+    q = Pad(p, a)
+    y = Conv(p, w)
+}
+"""
+
+
+def test_pads_in_a_cycle_end() -> None:
+    assert [record.node.op_type for record in lower(read(text(CYCLE))).records][-1] == "Conv"
+
+
+@pytest.mark.parametrize("op_type", ["QuantizeLinear", "Cast", "Div", "Conv"])
+def test_readers_without_operands_are_no_error(op_type: str) -> None:
+    """A node without outputs reads a result and a Pad, one without inputs stands beside them."""
+    made = convolution()
+    model = made.model()
+    for node in (helper.make_node(op_type, [made.nodes[2].output[0]], []), helper.make_node(op_type, [], ["lost"])):
+        model.graph.node.append(node)
+    graph = read(model)
+    assert lower(graph).records
+    assert isinstance(risks(graph), list)
