@@ -28,10 +28,10 @@ from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 
 HEAD = """# What a report tells of a fix
 
-With `--fix`, `--fix-only` and `--diff` each file has the object `fix` in `--output-format json` (in `files`), and in
-`sarif` (in the `properties` of its artifact); `null` in JSON, and absent in SARIF, where no fix was asked for or the
-file is no model. What a layer has on each target is in the order of `totals`. Instructions are predicted ones, not
-cycles. A number that is infinite is a text.
+With `--fix`, `--fix-only` and `--diff` each file has an object `fix`: in `files` of `--output-format json`, and in the
+`properties` of its artifact in `sarif`. Where no fix was asked for or the file is no model, it is `null` in JSON and
+absent in SARIF. Lists with an entry for each target have the order of `totals`. Instructions are predicted, and are not
+cycles. An infinite number is written as a text.
 """
 
 OBJECTS: tuple[tuple[str, type], ...] = (

@@ -103,7 +103,7 @@ class Rewrite(NamedTuple):
 
 
 class SkippedRewrite(NamedTuple):
-    """A layer that meets a known hazard and that a repair was not done to."""
+    """A layer with a known hazard that was not repaired."""
 
     layer: str
     """Node."""
@@ -119,7 +119,7 @@ class TargetTotal(NamedTuple):
     target: str
     """Label."""
     measured_on: str
-    """CPU that the loops' instructions were measured on, and the release where it is another than the target's."""
+    """CPU that the instructions of loops were measured on; the release too, where it is not the target's."""
     instructions: int
     """Predicted instructions before, of the layers of known cost."""
     new_instructions: int
@@ -141,7 +141,7 @@ class Locked(NamedTuple):
     size: int
     """Lanes."""
     want: int
-    """Size that would gain most; the same where none would."""
+    """Size that would gain most; the present one where none gains."""
     gain: int
     """Instructions that this size would save, over all targets."""
     layers: tuple[str, ...]
@@ -198,11 +198,11 @@ class FixResult(NamedTuple):
     rewrites: tuple[Rewrite, ...] = ()
     """Layers that are rewritten."""
     unrewritten: tuple[SkippedRewrite, ...] = ()
-    """Layers that a repair would rewrite but for the reason each has."""
+    """Layers that no repair rewrites, each with the reason."""
     locked: tuple[Locked, ...] = ()
     """LOCKED classes of interest, largest possible gain first."""
     left: tuple[SkippedClass, ...] = ()
-    """Classes that would change but for the reason each has."""
+    """Classes that stay although the policy would change them, each with the reason."""
     macs: Numbers = Numbers(0, 0)
     """Multiply-accumulates of the layers where they are known."""
     bytes: Numbers = Numbers(0, 0)
@@ -210,7 +210,7 @@ class FixResult(NamedTuple):
     added: tuple[str, ...] = ()
     """Nodes that were added, as clauses."""
     notes: tuple[str, ...] = ()
-    """What replacing the file does besides, as clauses."""
+    """What else happens when the file is replaced, as clauses."""
     changes: tuple[ValueChange, ...] = ()
     """Values that inexact repairs change, with the largest change seen; the proof is of all other changes."""
     proof: Proof | None = None

@@ -39,7 +39,7 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(
         """
-g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[6, 4, 3, 3] u = {1}, float[8, 6, 3, 3] v = {1}> {
+g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[7, 4, 3, 3] u = {1}, float[8, 7, 3, 3] v = {1}> {
     a = Conv<pads = [1, 1, 1, 1]>(x, u)
     y = Conv<pads = [1, 1, 1, 1]>(a, v)
 }
