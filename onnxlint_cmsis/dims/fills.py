@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import isfinite
 
 from onnxlint_cmsis.dims.constant_uses import Constants, Use
 from onnxlint_cmsis.graph.model import Node, StoredQuantization
@@ -100,6 +101,8 @@ def _zero_point(constants: Constants, node: Node, position: int, holder: int) ->
     values = constant.values() if constant is not None else None
     if not values:
         raise NotFilledError(f"the zero-point of {node.label} is computed at run time")
+    if not all(map(isfinite, values)):
+        raise NotFilledError(f"a zero-point of {node.label} is no number")
     if len(set(values)) == 1:
         return Fill(FillKind.NUMBER, int(values[0]))
     if constant is None or len(constant.shape) > 1 or not constants.stored(key):

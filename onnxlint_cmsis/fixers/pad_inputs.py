@@ -126,7 +126,8 @@ def _real(state: Snapshot | ModelAnalysis, name: str, readers: tuple[Node, ...])
     if state.graph.elem_type(name) == "float32":
         return name
     alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
-    return readers[0].outputs[0] if alone and readers[0].outputs[0] not in state.graph.outputs else ""
+    made = readers[0].outputs[:1] if alone else ()
+    return made[0] if made and made[0] not in state.graph.outputs else ""
 
 
 def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
@@ -12,6 +13,7 @@ from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.proof.inputs import PLAIN, UnfedError, model_inputs
 from onnxlint_cmsis.rewrite.graph_edit import _set
 from support import models
+from support.quantized_models import convolution
 
 ALIGN = make_settings(fix_policy="align", targets=["cortex-m4"])
 CHAIN = """
@@ -83,3 +85,11 @@ def test_an_empty_list_of_an_attribute_is_left_out() -> None:
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
     _set(node, {"pads": [], "group": 2}, ())
     assert [one.name for one in node.attribute] == ["group"]
+
+
+def test_a_zero_point_that_is_no_number_leaves_the_model() -> None:
+    model = convolution(convolution()).model()
+    for tensor in model.graph.initializer:
+        if tensor.name.endswith("_zero"):
+            tensor.CopyFrom(numpy_helper.from_array(np.array(np.nan, np.float16), tensor.name))
+    assert reason(model)
