@@ -191,6 +191,6 @@ def _set(node: NodeProto, values: Mapping[str, Any], dropped: Collection[str]) -
 
     new = type(node)()
     new.attribute.extend(one for one in node.attribute if one.name not in values and one.name not in dropped)
-    new.attribute.extend(helper.make_attribute(key, value) for key, value in values.items())
+    new.attribute.extend(helper.make_attribute(key, value) for key, value in values.items() if value != [])
     del node.attribute[:]
     node.attribute.extend(new.attribute)

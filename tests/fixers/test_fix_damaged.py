@@ -10,6 +10,7 @@ from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.proof.inputs import PLAIN, UnfedError, model_inputs
+from onnxlint_cmsis.rewrite.graph_edit import _set
 from support import models
 
 ALIGN = make_settings(fix_policy="align", targets=["cortex-m4"])
@@ -75,3 +76,10 @@ def test_an_input_of_no_known_type_is_named(elem_type: int) -> None:
     model.graph.input[0].type.tensor_type.elem_type = elem_type
     with pytest.raises(UnfedError, match=rf"input `x` is of no type that ONNX knows \({elem_type}\)"):
         model_inputs(model, {})
+
+
+def test_an_empty_list_of_an_attribute_is_left_out() -> None:
+    """A window without axes has no padding to widen; an empty list has no type that an attribute could say."""
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    _set(node, {"pads": [], "group": 2}, ())
+    assert [one.name for one in node.attribute] == ["group"]
