@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.operators.facets import UNCHANGED, Elements
 from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Read = Callable[[str], "NDArray[Any] | None"]
 """Values of a stored constant by its key."""
-_KEPT = (Elements.SAME, Elements.CAST, Elements.QUANTIZED)
+_KEPT = UNCHANGED | {Elements.CAST, Elements.QUANTIZED}
 _MOST_NODES = 32
 """Nodes between a constant and its reader."""
 
@@ -54,6 +54,8 @@ def _dequantized(graph: Graph, read: Read, node: Node, values: NDArray[np.float6
     if scale is None or zero is None or node.int("block_size"):
         return None
     axis = node.int("axis", 1)
+    if scale.size > 1 and not -values.ndim <= axis < values.ndim:
+        return None
     return np.asarray((values - along(zero, values.ndim, axis)) * along(scale, values.ndim, axis))
 
 

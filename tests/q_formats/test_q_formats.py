@@ -153,3 +153,8 @@ def test_files_of_several_inputs(tmp_path: Path) -> None:
     found = tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
     assert found["x"] == (1.0, 1.0)
     assert found["r"].high == pytest.approx(0.5 + 2 * 0.25 * 18)
+
+
+def test_an_axis_that_the_weights_do_not_have_leaves_their_format_open(tmp_path: Path) -> None:
+    found = formats(tmp_path, text(QUANTIZED.strip().replace("<axis = 0>", "<axis = 7>")))["Conv"]
+    assert (found["weights"], "weights are not in the file" in str(found["unknown"])) == (None, True)
