@@ -17,8 +17,8 @@ Instructions are not cycles: loads that wait, branches and dual issue are not in
 [From instructions to time](cycles.md) has the range of cycles that public measurements give.
 
 A prediction starts from the kernel that does the work on the target. The layer's sizes give the turns of each loop of
-the kernel (`onnxlint_cmsis/cmsis_nn/cost/`). The prediction multiplies them with the instructions of one turn. These are
-fitted to measurements of the real library: about 3,700 layers for each release and instruction set, and about 7,000
+the kernel (`onnxlint_cmsis/cmsis_nn/cost/`). The prediction multiplies them with the instructions of one turn, which
+are fitted to measurements of the real library: about 3,700 layers for each release and instruction set, and about 7,000
 shapes for kernels that were measured later.
 
 ```sh

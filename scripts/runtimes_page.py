@@ -25,8 +25,8 @@ configuration) names the runtime:
 Only `tflm` reads `.tflite` files. With another runtime the linter judges them for `tflm` and says so in a note;
 `memory` refuses.
 
-`@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`. The linter refuses revisions that were not
-reviewed. A runtime brings its own CMSIS-NN, and the linter judges that one; `--release` names another.
+`@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`. The linter refuses revisions that were
+not reviewed. A runtime brings its own CMSIS-NN, and the linter judges that one; `--release` names another.
 
 A converter turns an ONNX model into a `.tflite` file for TensorFlow Lite Micro. Converters differ, and where that
 matters a finding says "may". To be certain, convert the model and lint the result:
@@ -45,9 +45,9 @@ onnx2tf writes several files:
 * `integer_quant` has float inputs and outputs, with a QUANTIZE and a DEQUANTIZE in reference code.
 * `dynamic_range_quant` makes TensorFlow Lite Micro run no CMSIS-NN.
 
-These commands ran with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11. The float model had a strided convolution, a
-depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. The linter said the same of the ONNX
-model (for `tflm`) and of `full_integer_quant`: the first padding becomes a PAD (<pad> for the ONNX model, `arm_pad_s8`
+These commands ran with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11. The float model had a strided convolution,
+a depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. The linter said the same of the
+ONNX model (for `tflm`) and of `full_integer_quant`: the first padding becomes a PAD (<pad> for the ONNX model, `arm_pad_s8`
 in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the convolutions, the sum
 and the softmax have the same predicted instructions in both. The converter made three choices. PAD is a separate
 operator with its buffer: the arena has 8,132 bytes, the plan of the ONNX model 7,168. The dense layer has a scale for

@@ -23,8 +23,8 @@ TVM's reader of TensorFlow Lite files writes these patterns. The rows below are 
 model needs more:
 
 * a pass to NHWC (`ConvertLayout`): the partitioner checks pools for NHWC, and takes it for granted in convolutions;
-* for Q/DQ pairs the pass `FakeQuantizationToInteger`. `partition_for_cmsisnn` does not run it. Without this pass softmax
-  alone matches. With it an average pool becomes `qnn.avg_pool2d`, and a Relu becomes `maximum`
+* for Q/DQ pairs the pass `FakeQuantizationToInteger`. `partition_for_cmsisnn` does not run it. Without it softmax alone
+  matches. With it an average pool becomes `qnn.avg_pool2d`, and a Relu becomes `maximum`
   (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). No pattern has these two.
 
 TVM calls a convolution with one input channel as a depthwise one
