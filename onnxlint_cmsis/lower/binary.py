@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.graph.model import Graph, Node
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.layout import Shape, dims_of
+from onnxlint_cmsis.lower.layout import Shape, broadcast_dims
 from onnxlint_cmsis.lower.layout import text as _text
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.lower.plain_code import ARITHMETIC, in_plain_code
@@ -54,7 +54,7 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
         decision = _two_activations(f"{FUNCTIONS[node.op_type]}_{kind}", *shapes)
     if decision is not None:
         return decision
-    first, second, result = dims_of(graph, left, right, node.outputs[0])
+    first, second, result = broadcast_dims(graph, left, right, node.outputs[0])
     return Layer(node, KernelCall(f"{FUNCTIONS[node.op_type]}_{kind}", first, second, result), {}, 1, assumed)
 
 

@@ -39,6 +39,15 @@ def dims_of(graph: Graph, *tensors: str) -> tuple[Dims, ...]:
     return tuple(_laid_out(graph.shape(tensor), plain, 1) for tensor in tensors)
 
 
+def broadcast_dims(graph: Graph, *tensors: str) -> tuple[Dims, ...]:
+    """Dims of operands and their result as ONNX broadcasts them: shapes of a lower rank have ones in front."""
+    shapes = [graph.shape(tensor) for tensor in tensors]
+    rank = max(len(shape or ()) for shape in shapes)
+    plain = is_image(graph, tensors[-1]) is False
+    filled = [shape if shape is None else (*(1,) * (rank - len(shape)), *shape) for shape in shapes]
+    return tuple(_laid_out(shape, plain, 1) for shape in filled)
+
+
 def amounts_of(graph: Graph, tensor: str, amounts: Shape) -> Dims:
     """Amounts along the axes of an activation, in the order that `dims_of` gives its sizes in."""
     return _laid_out(amounts, is_image(graph, tensor) is False, 0)

@@ -110,8 +110,12 @@ def _channel_axis(layer: Layer, axes: tuple[Axis, ...] | None) -> Axis | None:
 
 
 def _pointwise(call: KernelCall, channels: int) -> KernelCall:
+    """The call with other channels; a second operand of one channel that is spread over them keeps it."""
+    spread = call.filter_dims.c != call.input_dims.c
+    one_operand = call.entry.startswith(("avgpool", "max_pool"))
     call = call._replace(
         input_dims=call.input_dims._replace(c=channels), output_dims=call.output_dims._replace(c=channels)
     )
-    two_operands = not call.entry.startswith(("avgpool", "max_pool"))
-    return call._replace(filter_dims=call.filter_dims._replace(c=channels)) if two_operands else call
+    if spread or one_operand:
+        return call
+    return call._replace(filter_dims=call.filter_dims._replace(c=channels))

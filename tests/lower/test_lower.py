@@ -367,6 +367,17 @@ def test_three_operands_have_no_kernel() -> None:
     assert only(graph_of("y = Sum(x, z)", inputs="float[1,8] x, float[1,8] z")).call.entry == "elementwise_add_s8"
 
 
+def test_the_second_operand_of_a_maximum_is_broadcast_from_the_last_axis() -> None:
+    source = graph_of(
+        "t = Conv(x, w)",
+        "y = Max(t, v)",
+        inputs="float[1,8,4,5] x",
+        weights="float[8,8,1,1] w = {0}, float[8,1,1] v = {0}",
+    )
+    call = lower(read(source)).layers[-1].call
+    assert (call.input_dims, call.filter_dims) == (Dims(1, 4, 5, 8), Dims(1, 1, 1, 8))
+
+
 @pytest.mark.parametrize(
     ("axis", "first", "known"), [(1, "Conv", True), (3, "Conv", False), (2, "", False), (3, "", True)]
 )

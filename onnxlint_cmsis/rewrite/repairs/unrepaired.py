@@ -46,6 +46,7 @@ _MANY_CHANNELS = (
     "dw-s4-opt-16-bit-channels-mve",
 )
 _NO_VALUES = "the average of a window without values is not defined"
+_CUT_TENSOR = "the tensor would have to be cut into parts, with a Concat behind them, which is not done"
 _STATE = "the function takes no initial state, and plain code would have to compute the layer"
 UNREPAIRED: Mapping[str, str] = MappingProxyType(
     {
@@ -74,6 +75,9 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
             "its padding cuts off whole inputs: the layer would have to be made with a smaller padding and a Slice"
             " behind it, which is not done"
         ),
+        "transpose-16-bit-sizes": _CUT_TENSOR,
+        "transpose-16-bit-offsets": _CUT_TENSOR,
+        "transpose-identity": "it is no layer of an ONNX model, and .tflite files keep their operators",
         "lstm-initial-state-dropped": _STATE,
         "lstm-s16-initial-state-dropped": _STATE,
         "fc-null-context": _CALLER,
