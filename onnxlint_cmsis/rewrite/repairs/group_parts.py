@@ -12,7 +12,7 @@ from onnxlint_cmsis.operators.control_operators import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.normalization_operators import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
-from onnxlint_cmsis.rewrite.refusals import check_constant
+from onnxlint_cmsis.rewrite.changeable import check_constant
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.graph.model import Graph, Node
@@ -125,7 +125,7 @@ def _channel_axis(graph: Graph, node: Node, position: int, channels: int) -> int
 
 
 def _quantization_step(graph: Graph, tensor: str) -> Node | None:
-    """The QuantizeLinear or DequantizeLinear that makes a tensor; None where the file stores it or another node does."""
+    """The QuantizeLinear or DequantizeLinear that makes a tensor; None where it is stored or made otherwise."""
     producer = graph.producers.get(tensor)
     if producer is None or graph.stores(tensor):
         return None

@@ -41,9 +41,8 @@ def refusal(graph: Graph, record: LoweredLayer) -> str:
     if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
         return "several nodes quantize its result"
     wrong = next((node for node in layer_nodes(record) if node.graph), None)
-    if wrong is not None:
-        return f"{wrong.label} is in a subgraph"
-    return refusal_of_parts(graph, layer_nodes(record), call.output_dims.c)
+    parts = refusal_of_parts(graph, layer_nodes(record), call.output_dims.c)
+    return parts if wrong is None else f"{wrong.label} is in a subgraph"
 
 
 def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
