@@ -43,6 +43,11 @@ class Total(NamedTuple):
     time: PredictedTime | None = None
     """What a run takes at the target's clock; None where no clock is given."""
 
+    @property
+    def cost_known(self) -> bool:
+        """Whether the cost of a layer is known, or there is no layer."""
+        return bool(self.layers) or not self.unknown_layers
+
 
 class LayersReport(NamedTuple):
     """The layers of a model on every target."""

@@ -75,7 +75,7 @@ def route(call: KernelCall, target: Target) -> Route:
 def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
     ways = _ways(wrapper, values, target)
     if not ways.ways:
-        return Route(tried=ways.tried, reason=f"not in CMSIS-NN {target.release}: {wrapper.absent}")
+        return Route(tried=ways.tried, reason=_why_none(wrapper, values, target))
     met, open_ = _met(wrapper.entry, "", values, target)
     known = Route(
         buffer_size=_first_size(wrapper.sizes, values, target),
@@ -93,6 +93,14 @@ def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
     seen = {**seen, "ctx.size": known.buffer_size}
     started = known._replace(kernel=kernel, seen=seen, undecided=frozenset())
     return _run(started, wrapper.entry, kernel, seen, target)
+
+
+def _why_none(wrapper: Wrapper, values: Values, target: Target) -> str:
+    """The limit that keeps every branch from the call, or that the release has no such entry point."""
+    absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
+    if not wrapper.branches_for(target):
+        return absent
+    return next(filter(None, (limit.failure(values) for limit in wrapper.limits)), absent)
 
 
 def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onnxlint_cmsis.cmsis_nn.comparisons import shown
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, not_
 from onnxlint_cmsis.cmsis_nn.expressions import Term, Values
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
@@ -86,6 +87,24 @@ class Branch(NamedTuple):
         return self.origin._replace(lines=lines)
 
 
+class Limit(NamedTuple):
+    """What every function behind an entry point asks of a call, beside the choice between them."""
+
+    when: Condition
+    """What is allowed."""
+    words: str
+    """What is said where it fails; `{input_dims.h}` stands for the size that the call has."""
+
+    def failure(self, values: Values) -> str:
+        """The words with the call's sizes; empty where the limit holds or an unknown size leaves it open."""
+        if self.when.evaluate(values) is not False:
+            return ""
+        text = self.words
+        for name in self.when.names():
+            text = text.replace(f"{{{name}}}", shown(values.get(name)))
+        return text
+
+
 class Wrapper(NamedTuple):
     """One entry point: its branches in the order of the C source, over all releases."""
 
@@ -103,6 +122,8 @@ class Wrapper(NamedTuple):
     """Name of the C parameter struct, for C text."""
     absent: str = ""
     """Message for releases without the entry point."""
+    limits: tuple[Limit, ...] = ()
+    """Why no branch of a release that has the entry point takes a call; the first that fails says it."""
 
     def branches_for(self, target: Target) -> tuple[Branch, ...]:
         """The branches that a build for the target has, in order."""

@@ -126,10 +126,11 @@ def total_lines(total: Total) -> Iterator[str]:
     noun = "layer" if every == 1 else "layers"
     left = f"; the cost of {total.unknown_layers:,} of {every:,} {noun} is unknown" if total.unknown_layers else ""
     macs = "unknown" if total.macs is None else f"{total.macs:,}"
-    yield f"total: {every:,} {noun}, {macs} MACs, {total.instructions:,} predicted instructions (not cycles){left}"
+    cost = f"{total.instructions:,} predicted instructions (not cycles){left}" if total.cost_known else "cost unknown"
+    yield f"total: {every:,} {noun}, {macs} MACs, {cost}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
     arena = arena if total.arena_used is None else f"{total.arena_used:,}"
     memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {total.scratch:,}"
-    yield f"{memory}; instructions as measured on {total.measured_on}"
+    yield f"{memory}; instructions as measured on {total.measured_on}" if total.cost_known else memory
     if total.time:
         yield f"time: {total.time.text}"

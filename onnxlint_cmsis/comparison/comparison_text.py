@@ -61,6 +61,8 @@ def word(found: ModelDifference, metric: str) -> str:
 
 def change_text(figure: Figure) -> str:
     """`1,000 -> 1,100 (+10.0 %)`."""
+    if figure.before is figure.after is None:
+        return "unknown"
     if figure.before is None or figure.after is None:
         return " -> ".join("unknown" if number is None else f"{number:,}" for number in (figure.before, figure.after))
     if figure.before == figure.after:

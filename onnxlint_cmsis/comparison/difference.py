@@ -168,7 +168,8 @@ def _numbers(total: Total | None) -> tuple[int | None, ...]:
     if total is None:
         return (None,) * (len(METRICS) - 1)
     arena = total.arena if total.arena_used is None else total.arena_used
-    return total.instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
+    instructions = total.instructions if total.cost_known else None
+    return instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
 def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:

@@ -49,9 +49,7 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
             yield Fact(label, f"{share.layers:,}", _work(share, summary))
     unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
     measured = f"as measured on {target.measured_on}"
-    shares = (target.cmsis_nn, target.plain, target.refused, target.undecided)
-    known = target.unknown_cost < sum(share.layers for share in shares)
-    cost = f"{target.instructions:,}" if known else "unknown"
+    cost = f"{target.instructions:,}" if target.cost_known else "unknown"
     yield Fact("Predicted instructions", cost, f"not cycles; {measured}{unknown}")
     if target.time:
         yield Fact("Time", target.time.range, target.time.basis if target.time.milliseconds else "")

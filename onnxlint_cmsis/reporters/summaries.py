@@ -111,8 +111,11 @@ def _cpu(target: TargetSummary) -> str:
 
 def _cost(summary: FileSummary) -> str:
     """Predicted instructions, builds of other targets that they were measured on, and the layers left out."""
-    known = _each(summary, [target.instructions for target in summary.targets])
-    others = dict.fromkeys(one.measured_on for one in summary.targets if not one.target.startswith(one.measured_on))
+    told = [target for target in summary.targets if target.cost_known]
+    if not told:
+        return "unknown"
+    known = _each(summary, [target.instructions if target.cost_known else "unknown" for target in summary.targets])
+    others = dict.fromkeys(one.measured_on for one in told if not one.target.startswith(one.measured_on))
     measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
     return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
@@ -121,9 +124,10 @@ def _cost(summary: FileSummary) -> str:
 def _left_out(summary: FileSummary) -> str:
     """`2 layers of unknown cost on cortex-m4 and 1 on cortex-m55`; without CPUs where all have as many."""
     cpus: dict[int, list[str]] = {}
-    for target in summary.targets:
+    told = [target for target in summary.targets if target.cost_known]
+    for target in told:
         cpus.setdefault(target.unknown_cost, []).append(_cpu(target))
-    alike = len(cpus) == 1
+    alike = len(cpus) == 1 and len(told) == len(summary.targets)
     places = {number: "" if alike else f" on {', '.join(names)}" for number, names in cpus.items() if number}
     words = [f"{counted(number, 'layer')} of unknown cost{where}" for number, where in places.items()][:1]
     return " and ".join([*words, *(f"{number}{where}" for number, where in list(places.items())[1:])])

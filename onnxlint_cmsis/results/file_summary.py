@@ -54,6 +54,12 @@ class TargetSummary(NamedTuple):
     time: PredictedTime | None = None
     """What a run takes at the target's clock; None where no clock is given."""
 
+    @property
+    def cost_known(self) -> bool:
+        """Whether the cost of a layer is known, or there is no layer."""
+        shares = (self.cmsis_nn, self.plain, self.refused, self.undecided)
+        return not self.unknown_cost or self.unknown_cost < sum(share.layers for share in shares)
+
 
 class FileSummary(NamedTuple):
     """A model on all its targets."""

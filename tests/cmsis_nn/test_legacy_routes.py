@@ -164,3 +164,45 @@ def test_every_row_of_the_legacy_api_is_told_apart_from_the_others() -> None:
     assert all(is_legacy(entry) and wrapper_for(entry) for entry in LEGACY_ENTRIES)
     for row in all_hazards():
         assert len({is_legacy(entry) for entry in row.entries}) == 1, row.id
+
+
+def pool(entry: str, height: int = 8, width: int = 8, window: tuple[int, int] = (2, 2), stride: int = 2) -> KernelCall:
+    """A pool whose stride along the width is 2."""
+    return KernelCall(
+        entry, Dims(1, height, width, 4), Dims(1, *window, 1), Dims(1, 4, 4, 4),
+        Pair(stride, 2), Pair(0, 0), Pair(0, 0), Pair(1, 1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (pool("avgpool_q7", 25, 5), "its input is 25x5; arm_avepool_q7_HWC takes one size for both axes"),
+        (pool("max_pool_q7", window=(1, 2)), "its filter is 1x2; arm_maxpool_q7_HWC takes one size for both axes"),
+        (pool("max_pool_q7", stride=1), "its stride is 1x2; arm_maxpool_q7_HWC takes one stride for both axes"),
+        (
+            pool("max_pool_q7")._replace(padding=Pair(0, 1)),
+            "its padding is 0x1; arm_maxpool_q7_HWC takes one padding for both axes",
+        ),
+        (
+            pool("max_pool_q7")._replace(dilation=Pair(2, 2)),
+            "its dilation is 2x2; the functions for q7 and q15 have no argument for it",
+        ),
+        (
+            square("q7", 4, 8)._replace(dilation=Pair(2, 1)),
+            "its dilation is 2x1; the functions for q7 and q15 have no argument for it",
+        ),
+        (
+            wide(square("q15", 2, 7)),
+            "its input is 8x16; arm_convolve_HWC_q15_basic takes one size for both axes, "
+            "and arm_convolve_HWC_q15_fast_nonsquare takes even numbers of channels alone",
+        ),
+    ],
+)
+def test_a_refusal_names_the_one_condition_that_fails(call: KernelCall, reason: str) -> None:
+    assert taken(call, "m4").reason == reason
+
+
+def test_another_release_is_no_matter_of_sizes() -> None:
+    reason = "not in CMSIS-NN 7.0.0: the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0"
+    assert taken(pool("avgpool_q7", 25, 5), "m4", "7.0.0").reason == reason

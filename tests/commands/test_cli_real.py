@@ -129,7 +129,9 @@ def test_layers_adds_up_instructions_and_tells_what_is_left_out(capsys):
     assert "instructions as measured on cortex-m3" in out
     _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--release", "cmsis5-5.9.0")
     assert " unknown " in out.splitlines()[2]
-    assert ", 0 predicted instructions (not cycles); the cost of 1 of 1 layer is unknown" in out
+    assert out.splitlines()[-2].endswith(" MACs, cost unknown")
+    assert "predicted instructions" not in out
+    assert "measured on" not in out
 
 
 def test_layers_of_a_bad_file_is_one_line(capsys):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.comparison.comparison_text import layer_name
+from onnxlint_cmsis.comparison.comparison_text import change_text, layer_name
 from onnxlint_cmsis.comparison.difference import Figure, LayerDifference
 from onnxlint_cmsis.comparison.limits import growth_limits
 from onnxlint_cmsis.errors import UsageError
@@ -96,6 +96,11 @@ def test_a_figure_that_becomes_unknown_counts_as_grown() -> None:
         True,
         False,
     ]
+
+
+def test_a_figure_that_neither_version_tells_is_unknown() -> None:
+    texts = [change_text(Figure("instructions", "", *pair)) for pair in ((None, None), (None, 1200), (0, 0))]
+    assert texts == ["unknown", "unknown -> 1,200", "0"]
 
 
 def test_a_version_of_git(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,18 @@ def test_what_does_not_run_is_named_with_its_share():
     ]
 
 
+def test_a_sum_of_nothing_known_is_unknown():
+    nothing = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", instructions=0, unknown_cost=3)
+    assert "cost     unknown" in lines(FileSummary((nothing,), 900, 0, 16))
+    assert (
+        "cost     12,345 on cortex-m55, unknown on cortex-m4 predicted instructions (not cycles), "
+        "1 layer of unknown cost on cortex-m55 left out"
+    ) in lines(FileSummary((a_target(unknown_cost=1), nothing), 900, 0, 16))
+    assert "cost     0 predicted instructions (not cycles)" in lines(
+        FileSummary((a_target(cmsis_nn=NONE, instructions=0),), 0, 0, 16)
+    )
+
+
 def test_targets_that_differ_are_told_apart():
     other = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", plain=LayerShare(1, 90, ("a",)), scratch=0)
     found = lines(FileSummary((a_target(), other), 990, 0, 16))

@@ -6,6 +6,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, equal
 from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE
 from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, IN_C, NO_PADDING, OUT_C, UNIT_STRIDE
 from onnxlint_cmsis.cmsis_nn.routes.legacy.legacy_branches import ABSENT, checked, unchecked
+from onnxlint_cmsis.cmsis_nn.routes.legacy.single_arguments import NO_DILATION
 from onnxlint_cmsis.cmsis_nn.rows import Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.legacy_scratch import CONVOLVE_Q7
 
@@ -25,4 +26,5 @@ WRAPPER = Wrapper(
     ),
     sizes=CONVOLVE_Q7,
     absent=ABSENT,
+    limits=(NO_DILATION,),
 )

@@ -10,6 +10,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, at_least
 from onnxlint_cmsis.cmsis_nn.legacy_builds import Lines
 from onnxlint_cmsis.cmsis_nn.names import OUT_C
 from onnxlint_cmsis.cmsis_nn.routes.legacy.legacy_branches import ABSENT, unchecked
+from onnxlint_cmsis.cmsis_nn.routes.legacy.single_arguments import NO_DILATION
 from onnxlint_cmsis.cmsis_nn.rows import ScratchSize, Wrapper
 
 _FOLDER = "FullyConnectedFunctions"
@@ -29,4 +30,5 @@ def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[Sc
         ),
         sizes=sizes,
         absent=ABSENT,
+        limits=(NO_DILATION,),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.legacy_builds import SQUARE
 from onnxlint_cmsis.cmsis_nn.routes.legacy.legacy_branches import ABSENT, unchecked
+from onnxlint_cmsis.cmsis_nn.routes.legacy.single_arguments import NO_DILATION
 from onnxlint_cmsis.cmsis_nn.rows import Wrapper
 from onnxlint_cmsis.cmsis_nn.scratch.legacy_scratch import DEPTHWISE_Q7
 
@@ -17,4 +18,5 @@ WRAPPER = Wrapper(
     ),
     sizes=DEPTHWISE_Q7,
     absent=ABSENT,
+    limits=(NO_DILATION,),
 )
