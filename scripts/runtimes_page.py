@@ -49,9 +49,9 @@ These commands ran with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11. The 
 a depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. The linter said the same of the
 ONNX model (for `tflm`) and of `full_integer_quant`: the first padding becomes a PAD (<pad> for the ONNX model,
 `arm_pad_s8` in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the
-convolutions, the sum and the softmax have the same predicted instructions in both. The converter made three choices. PAD is a separate
-operator with its buffer: the arena has 8,132 bytes, the plan of the ONNX model 7,168. The dense layer has a scale for
-each output. The activations are fused into the layers in front.
+convolutions, the sum and the softmax have the same predicted instructions in both. The converter made three choices.
+PAD is a separate operator with its buffer: the arena has 8,132 bytes, the plan of the ONNX model 7,168. The dense layer
+has a scale for each output. The activations are fused into the layers in front.
 
 The converter decides on:
 
