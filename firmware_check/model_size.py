@@ -40,6 +40,7 @@ def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> No
 
     Raises:
         FirmwareError: no board holds the model.
+
     """
     if is_tflite_path(path):
         return

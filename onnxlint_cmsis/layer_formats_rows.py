@@ -18,6 +18,7 @@ def with_formats(rows: list[Row], model: ModelAnalysis, calibration: str) -> lis
 
     Raises:
         CalibrationError: the calibration file cannot be read, does not fit, or the model does not run.
+
     """
     measured: Measured = {}
     if calibration:

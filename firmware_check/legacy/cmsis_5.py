@@ -41,6 +41,7 @@ def open_any(folder: str) -> Library:
 
     Raises:
         FirmwareError: the folder has neither.
+
     """
     return open_cmsis_5(folder) if folder and cmsis_5_folder(folder) else open_library(folder)
 
