@@ -31,7 +31,7 @@ class QNumbers(NamedTuple):
 
 
 def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:
-    """The output of a call, NHWC. With `dsp` average pooling divides twice, for columns and for rows."""
+    """The output of a call: integers, NHWC. With `dsp` average pooling divides twice, for columns and for rows."""
     stem = call.entry.rpartition("_")[0]
     if stem == "relu":
         return np.asarray(np.maximum(numbers.source, 0))

@@ -1,4 +1,4 @@
-"""What no fix can change: a model without its external data, a constant in a form that is not edited."""
+"""Models and constants that no fix can change, such as a model without its external data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 
 def check_model(graph: Graph) -> None:
-    """Raise NotAppliedError for a model that no fix can change, UnreadableError where external data are refused.
+    """Refuse a model that no fix can change. Edits need one maker for each value.
 
-    Edits of a node and its readers take each value to be made once.
+    Raises:
+        NotAppliedError: two nodes make the same value.
+        UnreadableError: external data are missing or refused.
+
     """
     for problem in graph.problems:
         if problem.kind == "external":
@@ -24,7 +27,7 @@ def check_model(graph: Graph) -> None:
 
 
 def can_change(graph: Graph) -> bool:
-    """Whether a fix can change a model at all; see `check_model`."""
+    """Whether `check_model` accepts a model."""
     try:
         check_model(graph)
     except NotAppliedError:
@@ -33,6 +36,11 @@ def can_change(graph: Graph) -> bool:
 
 
 def check_constant(graph: Graph, key: str) -> None:
-    """Raise NotAppliedError for a stored constant whose values cannot be changed one by one."""
+    """Refuse a constant whose values cannot be changed one by one.
+
+    Raises:
+        NotAppliedError: the constant is sparse, or stored in a form that is not edited.
+
+    """
     if not graph.constants[key].editable:
         raise NotAppliedError(f"constant `{key}` is sparse or stored in a form that is not edited")
