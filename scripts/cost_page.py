@@ -78,6 +78,7 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
 * before 7.0.0: transposed convolutions, 16-bit and 4-bit layers;
 * kernels that were not measured: batch matrix product, concatenation, LSTM, SVDF, softmax from int8 to int16 (only its
   range is known), fully connected layers with a scale per channel;
+* softmax on int16: the values decide, by up to 16 % at one size (7.0.0, softmaxes of several scales);
 * fully connected layers whose weights have a zero-point: 4 to 29 % more than without one (7.0.0, depths of 16 to 640);
 * cases that were not measured: grouped convolutions, dilated depthwise layers of int8, int8 pooling of several images,
   int8 average pooling with padding on scalar CPUs, softmax over a plane, softmax on MVE in 4.0.0, transposed

@@ -142,7 +142,6 @@ KERNELS = (
     Kernel("arm_depthwise_conv_s4", depthwise_s4.s4_generic, since=MEASURED, several=True),
     Kernel("arm_depthwise_conv_s4_opt", depthwise_s4.s4_opt, since=MEASURED, several=True),
     Kernel("arm_fully_connected_s4", four_bit.fully_connected_s4, since=MEASURED, several=True),
-    Kernel("arm_softmax_s16", sixteen_bit.softmax_s16, since=MEASURED, covers=_rows, several=True),
 )
 """No two rows of a kernel share an instruction set and a release."""
 

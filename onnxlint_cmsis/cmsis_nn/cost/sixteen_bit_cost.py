@@ -1,8 +1,7 @@
 """Other layers of 16-bit activations: how often their loops run.
 
 Sources (7.0.0): NNSupportFunctions/arm_nn_vec_mat_mult_t_s16.c, PoolingFunctions/arm_avgpool_s16.c and
-arm_max_pool_s16.c, BasicMathFunctions/arm_elementwise_add_s16.c and arm_elementwise_mul_s16.c,
-SoftmaxFunctions/arm_softmax_s16.c.
+arm_max_pool_s16.c, BasicMathFunctions/arm_elementwise_add_s16.c and arm_elementwise_mul_s16.c.
 """
 
 from __future__ import annotations
@@ -105,22 +104,3 @@ def _flat(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
         return {name: 1, f"{name}.four": up(length, 4)}
     two = {f"{name}.two": length // 2, f"{name}.two.enter": 1 * (length > 1)}
     return {name: 1, f"{name}.odd": length % 2} | two
-
-
-def softmax_s16(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_softmax_s16: maximum, exponentials from a table and division over each row.
-
-    On MVE gcc searches rows of over 10 elements for the maximum, eight at a time.
-    """
-    rows, length = sizes.n, sizes.in_c
-    counts = {"softmax_s16": 1, "softmax_s16.row": rows, "softmax_s16.element": rows * length}
-    if isa is not Isa.MVE:
-        return counts
-    long = 1 * (length > 10)
-    tail = (length - 1) % 8 * long + (length - 1) * (1 - long)
-    return counts | {
-        "softmax_s16.eights": rows * long,
-        "softmax_s16.eight": rows * long * ((length - 1) // 8),
-        "softmax_s16.single": rows * tail,
-        "softmax_s16.single.enter": rows * (tail > 0),
-    }
