@@ -1,4 +1,4 @@
-"""The README as PyPI shows it: there a relative link leads nowhere, so each becomes one to the tag on GitHub."""
+"""Builds the package; in the README for PyPI, relative links become links to the tag on GitHub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RELATIVE = re.compile(r"(!?\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\])\((?!https?://|
 
 
 def absolute(text: str, tag: str) -> str:
-    """A Markdown text with links and pictures of a tag on GitHub in place of relative ones."""
+    """A Markdown text whose relative links and pictures point to a tag on GitHub."""
 
     def replaced(link: re.Match[str]) -> str:
         folder = "raw" if link[1].startswith("!") else "blob"

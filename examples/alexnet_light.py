@@ -1,13 +1,13 @@
 """Trains AlexNet-Light on MNIST and writes a float model: python examples/alexnet_light.py MODEL.onnx MNIST DATA.
 
 A small network for 32 x 32 pixels and 3 colours: Conv 3 to 16 with stride 2, MaxPool, Conv 16 to 32, MaxPool,
-Conv 32 to 32, Conv 32 to 64, AveragePool, Gemm to 10; windows are 3 x 3, pools 2 x 2, and nothing has a bias:
-35,248 weights.
+Conv 32 to 32, Conv 32 to 64, AveragePool, Gemm to 10. Windows are 3 x 3, pools 2 x 2. No layer has a bias; there
+are 35,248 weights.
 
-MNIST is the folder with the files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (with .gz or without), as they are
-published. Four fifths of the images are trained on, the others are held out. DATA is a new folder that gets 100
-training images to calibrate a quantizer with (calibration/*.npy), and the images held out (images.idx, labels.idx).
---prune N takes N channels out of each of the last two convolutions halfway; the file keeps them, with weights of zero.
+MNIST is the folder with the published files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (with .gz or without).
+Four fifths of the images are for training, the others are held out. DATA is a new folder. It gets 100 training images
+to calibrate a quantizer (calibration/*.npy), and the images held out (images.idx, labels.idx). --prune N removes N
+channels from each of the last two convolutions halfway; the file keeps them, with weights of zero.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DataError(Exception):
 
 
 def alexnet_light(network: Network) -> onnx.ModelProto:
-    """The model of a network, for images [1, 3, 32, 32] of values from 0 to 255."""
+    """The ONNX model of a network; its input is [1, 3, 32, 32], values from 0 to 255."""
     weights, nodes, value = [], [], "image"
     for number, (layer, filters) in enumerate(zip(LAYERS, network.filters, strict=True), 1):
         name = f"conv{number}"
@@ -84,7 +84,7 @@ def mnist(folder: Path) -> tuple[Bytes, Bytes]:
     """Images [N, 32, 32, 3], gray in three colours with a rim of black, and labels [N].
 
     Raises:
-        DataError: a file is missing, or is no idx file of that shape.
+        DataError: a file is missing, or is no idx file with the expected shape.
 
     """
     digits, labels = _idx(folder, "t10k-images-idx3-ubyte", 3), _idx(folder, "t10k-labels-idx1-ubyte", 1)
@@ -97,7 +97,7 @@ def mnist(folder: Path) -> tuple[Bytes, Bytes]:
 
 
 def _idx(folder: Path, name: str, axes: int) -> Bytes:
-    """An idx file of bytes with so many axes."""
+    """The bytes of an idx file with `axes` axes."""
     found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
     if not found:
         raise DataError(f"{folder}: no {name}, nor {name}.gz, which MNIST consists of; nothing was trained")
@@ -111,7 +111,7 @@ def _idx(folder: Path, name: str, axes: int) -> Bytes:
 
 
 def trained(images: Bytes, labels: Bytes, epochs: int, pruned: int, random: np.random.Generator) -> Network:
-    """A network trained so long; where channels are pruned, half of it before and half after."""
+    """A trained network; pruning happens after half of the batches."""
     network = Network(LAYERS, DENSE, random)
     batches = shifted_batches(_floats(images), labels, random)
     steps = epochs * (len(images) // BATCH)
@@ -125,7 +125,7 @@ def trained(images: Bytes, labels: Bytes, epochs: int, pruned: int, random: np.r
 
 
 def _floats(images: Bytes) -> Floats:
-    """Values from 0 to 1."""
+    """Images with values from 0 to 1."""
     return np.asarray(images / np.float32(WHITE), np.float32)
 
 
@@ -140,7 +140,7 @@ def write_data(folder: Path, calibration: Bytes, images: Bytes, labels: Bytes) -
 
 
 def main() -> int:
-    """Train, write, say how good it is; 2 where there is nothing to train on or a file cannot be written."""
+    """Train, write, print the accuracy. Returns 2 without data, or if a file cannot be written."""
     args = _arguments()
     try:
         print(_trained_and_written(args))

@@ -40,7 +40,7 @@ class Network:
         self.filters = [_drawn(shape, random) for shape in shapes]
         self.dense = _drawn(dense, random)
         self.alive: list[Floats] = [np.ones(layer.outputs, np.float32) for layer in layers]
-        """For each layer 1 for each channel, 0 for those that are pruned."""
+        """For each layer, 1 for a channel and 0 for a pruned one."""
 
     def scores(self, images: Floats) -> Floats:
         """Classes' scores [N, classes]."""
@@ -54,7 +54,7 @@ class Network:
         return float(np.mean(np.concatenate(right)))
 
     def prune(self, number: int, count: int) -> None:
-        """Take the `count` channels with the smallest weights out of what a layer makes, and out of what reads them."""
+        """Remove the `count` output channels with the smallest weights from a layer and its reader."""
         number %= len(self.layers)
         outputs = self.layers[number].outputs
         sizes = np.abs(self.filters[number]).sum(axis=(0, 1, 2))
@@ -64,7 +64,7 @@ class Network:
         reader.reshape(-1, outputs, reader.shape[-1])[:] *= self.alive[number][:, None]
 
     def gradients(self, images: Floats, labels: Labels) -> list[Floats]:
-        """Of the mean cross-entropy, by each layer's filters and by the dense weights."""
+        """Gradients of the mean cross-entropy by each layer's filters and by the dense weights."""
         seen = []
         for number in range(len(self.layers)):
             seen.append(self._layer(number, images))
@@ -81,14 +81,14 @@ class Network:
         return found
 
     def _layer(self, number: int, images: Floats) -> tuple[Floats, Floats, Floats]:
-        """Windows read, what Relu makes of the sums, and that pooled."""
+        """Windows read, sums after Relu, and pooled sums."""
         layer, filters = self.layers[number], self.filters[number]
         windows = _windows(images, layer.stride)
         made = np.maximum(windows @ filters.reshape(-1, layer.outputs), 0)
         return windows, made, _largest(made) if layer.pooled else made
 
     def _backward(self, number: int, seen: tuple[Floats, Floats, Floats], back: Floats) -> tuple[Floats, Floats]:
-        """Gradients by a layer's filters and by what it reads (none for the first layer)."""
+        """Gradients by a layer's filters and by its input (None for the first layer)."""
         windows, made, pooled = seen
         layer, filters = self.layers[number], self.filters[number]
         if layer.pooled:
@@ -103,7 +103,7 @@ class Network:
 
 
 class _Adam:
-    """How one array of weights moves: means of its gradient and of the gradient's square."""
+    """Adam's state of one array of weights: means of its gradient and of the gradient's square."""
 
     def __init__(self, weights: Floats) -> None:
         self._weights = weights
@@ -119,7 +119,7 @@ class _Adam:
 
 
 def train(network: Network, batches: Iterator[tuple[Floats, Labels]], steps: int, rate: float = 2e-3) -> None:
-    """Adam over so many batches, its rate falling to 0 along a cosine."""
+    """Train with Adam over `steps` batches; the rate falls to 0 along a cosine."""
     adams = [_Adam(weights) for weights in (*network.filters, network.dense)]
     for step in range(1, steps + 1):
         now = rate * 0.5 * (1 + np.cos(np.pi * step / steps))

@@ -24,7 +24,7 @@ class CompilerRow(NamedTuple):
     flags: tuple[str, ...]
     """Flags of every file."""
     trace: tuple[str, ...]
-    """Flags that call a hook when a function is entered and left, static kernels among them, helpers of headers not."""
+    """Flags that call a hook at entry and exit of each function, static ones too, but not of inline ones in headers."""
     rescue: tuple[str, ...] = ()
     """Flags to try again with where the compiler ends with an internal error."""
     rescued: str = ""

@@ -1,4 +1,4 @@
-"""Models that no board holds: said at once, from their sizes, before anything is quantized or compiled."""
+"""Refuses models that no board holds, by their sizes, before they are quantized or compiled."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
 _HALF = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
 """Types of which two elements lie in a byte."""
 _SMALL = 4096
-"""Elements up to which a constant may be a bias, a scale or a shape, and is not counted."""
+"""Constants of at most so many elements are not counted: they may be a bias, a scale or a shape."""
 
 
 def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> None:
-    """FirmwareError where weights or activations are more than any of the boards holds.
+    """Refuse a model whose weights or activations exceed each of the boards.
 
-    A file that is no model, or whose layers run apart anyway, is left to who opens it.
+    Accepts a file that is no model, and a model whose layers run one by one: the caller opens it.
+
+    Raises:
+        FirmwareError: no board holds the model.
+
     """
     if is_tflite_path(path):
         return
@@ -70,7 +74,7 @@ def _refuse_activations(path: str, boards: Sequence[Board], needed: int) -> None
 
 
 def _weights(model: onnx.ModelProto) -> list[int]:
-    """Bytes of each large constant, as int8, or less where the file has less."""
+    """Bytes of each large constant as int8, or in the type of the file if that is smaller."""
     found = []
     for tensor in model.graph.initializer:
         elements = prod(tensor.dims)
@@ -80,7 +84,7 @@ def _weights(model: onnx.ModelProto) -> list[int]:
 
 
 def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
-    """Bytes alive at a time, or fewer: of a float model, whose layers are not final, what one with weights needs."""
+    """A lower bound of the bytes alive at a time; in a float model, the most that a layer with weights needs."""
     uses = activations(graph, lowered)
     if uses is None:
         return 0
@@ -94,7 +98,7 @@ def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
 
 
 def _runs(record: LoweredLayer) -> bool:
-    """Whether firmware has a form for a layer, so that the model may run as a whole.
+    """Whether firmware has a form for each layer, so that the model runs as a whole.
 
     ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
     """

@@ -1,4 +1,4 @@
-"""Softmax in plain integers, as gemmlowp and TensorFlow Lite define it: what CMSIS-NN has to write, bit for bit.
+"""Softmax in plain integers, as gemmlowp and TensorFlow Lite define it: the exact output that CMSIS-NN should write.
 
 Sources: gemmlowp's fixedpoint.h (exp_on_negative_values, one_over_one_plus_x_for_x_in_0_1), which CMSIS-NN 7.0.0
 follows in Include/arm_nnsupportfunctions.h:1824-1878 and Source/SoftmaxFunctions/arm_nn_softmax_common_s8.c:57-144; for
@@ -27,23 +27,23 @@ _POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 
 
 class IntegerSoftmax(NamedTuple):
-    """What the function of a softmax has to write."""
+    """Exact output of a softmax function."""
 
     values: Elements
-    """As they lie in memory."""
+    """Integers in the order of memory."""
     defined: Elements
-    """Of each, whether C defines what CMSIS-NN does."""
+    """For each value, whether C defines the result of CMSIS-NN's shifts."""
 
 
 UNDEFINED = (
     "{count} outputs are compared with {runtime} alone: the exponentials of their rows sum to 512 times the largest or "
     "more, and arm_nn_softmax_common_s8.c then shifts by 32 bits or more, which C leaves open"
 )
-"""What is said where not everything is defined."""
+"""Remark for outputs that C does not define."""
 
 
 def softmax_output(step: Step, source: Elements) -> IntegerSoftmax | None:
-    """What the function of a softmax writes for its input, which lies as in memory; None for other layers."""
+    """Output of a softmax function for `source`, in the order of memory; None for other layers."""
     if not step.function.startswith("arm_softmax_"):
         return None
     rows = source.astype(np.int64).reshape(cast(int, step.numbers["rows"]), cast(int, step.numbers["row"]))
@@ -53,7 +53,7 @@ def softmax_output(step: Step, source: Elements) -> IntegerSoftmax | None:
 
 
 def _of_int8(rows: Elements, constants: SoftmaxConstants, bits: int) -> IntegerSoftmax:
-    """Rows of int8 to int8 or int16, whose lowest integer is 0."""
+    """Rows of int8 to int8 or int16. Probability 0 is the lowest integer."""
     below = rows - rows.max(axis=1, keepdims=True)
     counts = below >= constants.diff_min
     shifted = np.where(counts, below, 0) << constants.multiplier.shift
@@ -83,7 +83,7 @@ def _of_int16(rows: Elements, multiplier: Multiplier) -> IntegerSoftmax:
 
 
 def _looked_up(table: Elements, place: Elements) -> Elements:
-    """A table of 513 entries at int16 places, linear between two of them."""
+    """Values of a table of 513 entries at int16 places, linear between two entries."""
     place = np.clip(place, -32768, 32767)
     index = 256 + (place >> 7)
     slope = table[index + 1] - table[index]

@@ -1,4 +1,4 @@
-"""Kinds of calls that a sweep measures, and what it is told of one."""
+"""Kinds of calls that a sweep measures, and the fields of one call."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class SweepKind:
     """One function that a sweep can call."""
 
     function: str
-    """Function of CMSIS-NN that is measured."""
+    """Function of CMSIS-NN to measure."""
     since: str = "4.0.0"
-    """First release that the sweep calls it in."""
+    """First release in which the sweep calls it."""
     bits: int = 8
     """Of an activation."""
     size: str = ""
-    """C expression for the bytes of scratch, empty where it needs none; `fc` fills in more and has a function."""
+    """C expression for the bytes of scratch; empty for none."""
     dims: str = "1, s.kh, s.kw, 1"
     """C initialiser of the filter's cmsis_nn_dims."""
 
@@ -68,28 +68,30 @@ KINDS = {
     "dw_s4": _depthwise("s4", "7.0.0"),
     "fc_s4": SweepKind("arm_fully_connected_s4", "7.0.0", dims=_DENSE),
 }
-"""By the word for them in a row."""
+"""Name in a row to the kind."""
 
 FIELDS = (
     "kind", "n", "h", "w", "in_c", "kh", "kw", "out_c", "stride_h", "stride_w", "pad_h", "pad_w", "dil_h", "dil_w",
     "ch_mult", "out_h", "out_w", "reps",
 )  # fmt: skip
-"""What the firmware is told of every row, in the order of its struct."""
+"""Fields of a row that the firmware gets, in the order of its struct."""
 
 DEFAULTS = {
     "n": 1, "h": 1, "w": 1, "kh": 1, "kw": 1, "out_c": 1, "stride_h": 1, "stride_w": 1, "pad_h": 0, "pad_w": 0,
     "dil_h": 1, "dil_w": 1, "ch_mult": 0, "out_h": 1, "out_w": 1,
 }  # fmt: skip
-"""What a row of a file has that does not say."""
+"""Values of fields that a row of a file leaves out."""
 
 MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
                "second_c", "data", "spread", "level", "shift")  # fmt: skip
-"""What it is told behind that, 0 where a row does not say: channels padded in front; a permutation and its length; the
-second operand; which data (0: a fixed pattern; 1: all values equal; 2: 127 first in each row, the others a level below;
-from 3 on: random numbers of that seed, so many different ones as the spread); and the shift of a softmax, which is 22
-and leaves out what is over 100 below the largest where it says 0, else over 200."""
+"""Further fields, 0 where a row leaves them out.
+
+`front_c`: channels padded in front. `rank`, `axis_*`: a permutation. `second_*`: size of the second operand. `data`: 0
+a fixed pattern, 1 equal values, 2 one 127 in each row and the others `level` below, from 3 on random numbers of that
+seed with `spread` different values. `shift`: 0 takes 22 for a softmax, which skips values over 100 below the
+largest; other values skip those over 200 below."""
 
 
 def callable_kinds(library: Library) -> list[str]:
-    """The kinds that a copy of the library has a function for."""
+    """The kinds whose function a copy of the library has."""
     return [kind for kind, row in KINDS.items() if library.since(row.since) and library.has(row.function)]

@@ -178,6 +178,10 @@ def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding]) -> l
     """The findings, those that a fix answers marked."""
     if not found:
         return found
+    from onnxlint_cmsis.rewrite.changeable import can_change
+
+    if not can_change(model.graph):
+        return found
     from onnxlint_cmsis.fixers.mark_fixable import mark_fixable
 
     return [mark_fixable(model, settings, each) for each in found]

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def with_formats(rows: list[Row], model: ModelAnalysis, calibration: str) -> list[Row]:
-    """The rows with `q_format`, null for a node that is no call. Raises CalibrationError."""
+    """The rows with `q_format`, null for a node that is no call.
+
+    Raises:
+        CalibrationError: the calibration file cannot be read, does not fit, or the model does not run.
+
+    """
     measured: Measured = {}
     if calibration:
         from onnxlint_cmsis.proof.tensor_ranges import tensor_ranges

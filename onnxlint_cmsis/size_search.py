@@ -32,18 +32,23 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     if not _sizing(model.path, settings) or not model.lowered.layers:
         return NO_SIZES
     from onnxlint_cmsis.accepted.consent import Consent, fix_options
+    from onnxlint_cmsis.checks.class_fact import unpromised
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.planning.agreed_plan import PlanLimits, agreed_plan
     from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
+    from onnxlint_cmsis.rewrite.changeable import can_change
     from onnxlint_cmsis.rewrite.refusals import refused
 
     consent = Consent(settings, model.path)
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    return SizeFindings((*class_findings(found), *found.accepted), repair_prices(found))
+    findings = (*class_findings(found), *found.accepted)
+    if not can_change(model.graph):
+        return SizeFindings(tuple(map(unpromised, findings)), ())
+    return SizeFindings(findings, repair_prices(found))
 
 
 def size_codes() -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from onnxlint_cmsis.cmsis_nn.cost.cycles import ROWS, WIDEST, CycleRow
 
 HEAD = """# From instructions to time
 
-`--clock 120MHz` makes the summary of linting, `layers`, `compare`, `widths`, `report` and `scan` say how long one run
-of a model is predicted to take: a range, with the source of its bounds. `--memory tcm` or `--memory sram` says where
-activations and weights lie, which matters on Cortex-M55.
+`--clock 120MHz` adds a predicted time of one run of the model to the summary of linting, `layers`, `compare`, `widths`,
+`report` and `scan`. The time is a range, with the source of its bounds. `--memory tcm` or `--memory sram` says where
+activations and weights lie; this matters on Cortex-M55.
 
 ```sh
 onnxlint-cmsis layers model.onnx --target cortex-m4 --clock 120MHz
@@ -16,11 +16,11 @@ onnxlint-cmsis model.onnx --target cortex-m4,cortex-m55 --clock cortex-m4=120MHz
 ```
 
 The range is the [predicted instructions](cost.md) times the cycles per instruction of a row below, divided by the
-clock. JSON and SARIF have it as `time`, with `clock_hz`, `predicted_ms`, `cycles_per_instruction`, `source` and, where
-there is no range, `reason`.
+clock. JSON and SARIF have it as `time`, with `clock_hz`, `predicted_ms`, `cycles_per_instruction` and `source`. Where
+there is no range, `reason` says why.
 
-Nothing on this page was measured by this project on silicon. Public sources tell cycles, or inferences per second at a
-clock; each is divided by the instructions predicted for the same net or layer with CMSIS-NN 7.0.0 and gcc.
+This project measured nothing on silicon. Public sources give cycles, or inferences per second at a clock. Each row
+divides them by the instructions predicted for the same net or layer with CMSIS-NN 7.0.0 and gcc.
 
 ## Rows
 
@@ -29,17 +29,16 @@ clock; each is divided by the instructions predicted for the same net or layer w
 TAIL = """
 ## What the ranges do not cover
 
-* Each range was made from the few nets in its table, and no other net was held back to test it. A net unlike them may
-  lie outside.
+* Each range comes from the few nets in its table. No other net tested it. A net unlike them may lie outside.
 * All nets are int8 with convolutions, depthwise and fully connected layers. A model of mostly pools and elementwise
-  layers may lie outside: lines marked "not in the fit" show what the source tells of these.
-* The layers measured on Apollo510 are taken to be padded to equal sizes, and their data to lie in TCM: the page tells
-  neither. Without padding the 3x3 convolution lies in the range too.
-* Sources for Cortex-M4 and Cortex-M33 time the whole net as microTVM runs it, with an older CMSIS-NN. What another
-  runtime, compiler, flash wait states or cache settings add or save is not in the range.
-* Layers of unknown cost (plain code, reference code, int16) are left out. The text then says "predicted at least",
-  and without which number of layers; there is no time where no cost is known.
-* For other CPUs, and for builds with `+nodsp` or `+nomve`, no public measurement was found: no time is told for them.
+  layers may lie outside: lines marked "not in the fit" show what the source says of these.
+* The source for Apollo510 names neither padding nor placement. This page assumes padding to equal sizes, and data in
+  TCM. Without padding the 3x3 convolution lies in the range too.
+* Sources for Cortex-M4 and Cortex-M33 time the whole net as microTVM runs it, with an older CMSIS-NN. Another runtime,
+  compiler, flash wait states or cache settings may take more or less time.
+* Layers of unknown cost (plain code, reference code, and kernels that were not measured) are left out. The text then
+  says "predicted at least", and how many layers are missing. Where no cost is known, there is no time.
+* For other CPUs, and for builds with `+nodsp` or `+nomve`, there is no time: no public measurement was found.
 """
 
 
@@ -56,7 +55,7 @@ def _row(row: CycleRow) -> str:
 
 
 def _apart() -> str:
-    """Which rows give no time, and what a placement that is unknown means."""
+    """Which rows give no time, and what an unknown placement means."""
     wide = ", ".join(row.cpu for row in ROWS if row.spread > WIDEST)
     limit = f"A row with a spread above {100 * WIDEST:.0f} % gives no time: {wide}."
     return f"\n{limit} Where `--memory` is not given, the range covers all rows of the CPU.\n"

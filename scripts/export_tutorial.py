@@ -1,6 +1,6 @@
-"""Export the model of docs/tutorial.md anew, with where it comes from: python scripts/export_tutorial.py.
+"""Exports the model of docs/tutorial.md again, with its origin: python scripts/export_tutorial.py.
 
-Needs PyTorch and onnxscript. tests/docs holds the model against the tutorial's program.
+Needs PyTorch and onnxscript. tests/docs compares the model with the tutorial's program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def program() -> str:
 
 
 def main() -> None:
-    """Run the program of the page; keep what it exports."""
+    """Run the program of the page, and keep its model."""
     folder = Path(tempfile.gettempdir(), "tutorial")  # the exporter writes it into the model
     folder.mkdir(exist_ok=True)
     (folder / "activity.py").write_text(program(), encoding="utf-8")

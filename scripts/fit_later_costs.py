@@ -1,8 +1,8 @@
-"""Instructions of the pieces that were measured later: fits tests/data/cost_later.jsonl.gz, checks what is held apart.
+"""Fits the pieces that were measured later to tests/data/cost_later.jsonl.gz, and checks the shapes held apart.
 
 A line of the file is one shape with the instructions of its call in each build, and its part: `fit`, or `apart` for
-shapes that no fit sees. `python -m firmware_check sweep --like FILE` measures its shapes. What the pieces before them
-cost stays as it is; the later ones are found by non-negative least squares of what is left, relative to the whole.
+shapes that no fit sees. `python -m firmware_check sweep --like FILE` measures its shapes. Earlier pieces keep their
+costs. Non-negative least squares, relative to the whole call, fit the later ones to the remaining instructions.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ FILE = Path(__file__).parent.parent / "tests" / "data" / "cost_later.jsonl.gz"
 APART, FIT = "apart", "fit"
 DIGITS = 2
 TOLERANCE = 0.001
-"""By how much two fits may differ, relative to what they predict for a measured row."""
+"""Largest difference of two fits, relative to their prediction for a measured row."""
 LEAST, MOST = 255, 2
-"""Levels of the data of a softmax that make it do the least and the most."""
+"""Levels of a softmax's data for the least and the most instructions."""
 
 
 class LaterRow(NamedTuple):
     """One measured call."""
 
     kernel: str
-    """Function that does the work, with the end of the range where the data decide."""
+    """Function that does the work; with `least` or `most` if the data decide."""
     family: str
     """Rows of one family are fitted together."""
     call: KernelCall
@@ -61,7 +61,7 @@ def records() -> tuple[dict[str, Any], ...]:
 def later_rows(
     target: Target, parts: tuple[str, ...] = (FIT, APART), kinds: tuple[str, ...] = ()
 ) -> Iterator[LaterRow]:
-    """What was measured of one build; where main is not named, it had 7.0.0's instructions, to a count of the clock."""
+    """Measured calls of one build. A record without main has the instructions of 7.0.0, to a count of the clock."""
     builds = [f"{target.release}-{target.isa.value}"]
     if target.release == "main":
         builds.append(f"7.0.0-{target.isa.value}")
@@ -98,7 +98,7 @@ def _narrow(call: KernelCall) -> bool:
 
 
 def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str, float]:
-    """Instructions of one turn of every piece of the rows that is not known already."""
+    """Instructions of one turn of every new piece in the rows."""
     rows = [row for row in rows if row.part == FIT]
     found: dict[str, float] = {}
     for family in sorted({row.family for row in rows}):
@@ -114,7 +114,7 @@ def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str,
 
 
 def later_errors(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str, list[float]]:
-    """Relative error in percent, without sign, of the rows held apart that the table knows, by kernel."""
+    """Absolute errors, in percent, of the rows held apart whose pieces the table has, by kernel."""
     found: dict[str, list[float]] = {}
     for row in rows:
         pieces = {name: times for name, times in row.counts.items() if times}
@@ -125,7 +125,7 @@ def later_errors(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[s
 
 
 def made_later(target: Target, known: Mapping[str, float]) -> dict[str, object]:
-    """What a file says of the later measurements: rows fitted, errors of those held apart, instructions."""
+    """The later part of a file: rows fitted, errors of the rows held apart, instructions."""
     rows = list(later_rows(target))
     found = fit_later(rows, known)
     return {
@@ -136,7 +136,7 @@ def made_later(target: Target, known: Mapping[str, float]) -> dict[str, object]:
 
 
 def _told(error: list[float]) -> dict[str, float]:
-    """What is published of errors."""
+    """Errors in the form of the file."""
     return {
         "rows": len(error),
         "median": round(float(np.median(error)), DIGITS),
@@ -151,7 +151,7 @@ def published(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str,
 
 
 def update_later(file: Path, *, check: bool) -> bool:
-    """Fit the later measurements of one build again; whether its file said something else."""
+    """Fit the later measurements of one build again. Returns whether its file changed."""
     data = json.loads(file.read_text(encoding="utf-8"))
     target = Target(data["cpu"], Isa(data["isa"]), data["release"], COMPILER)
     old, fresh = data.get("later", {}), made_later(target, data["instructions"])
@@ -161,7 +161,7 @@ def update_later(file: Path, *, check: bool) -> bool:
 
 
 def differs(old: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
-    """Whether two fits have other rows or pieces, or errors that differ by more than machines do."""
+    """Whether two fits differ in rows or pieces, or in errors by more than machines do."""
     if old.get("rows") != fresh["rows"] or set(old["instructions"]) != set(fresh["instructions"]):
         return True
     one, other = old["apart_error_percent"], fresh["apart_error_percent"]

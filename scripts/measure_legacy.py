@@ -1,4 +1,4 @@
-"""Measures what the fast functions for q7 and q15 are worth, and writes checks/measured_legacy_pairs.py.
+"""Measures the fast functions for q7 and q15 against the basic ones; writes checks/measured_legacy_pairs.py.
 
 `python scripts/measure_legacy.py DIR...` with checkouts of CMSIS 5; needs arm-none-eabi-gcc and qemu-system-arm.
 """

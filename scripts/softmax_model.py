@@ -1,4 +1,4 @@
-"""A quantized model of many softmaxes: random shapes, scales as calibrations give them, the three pairs of types.
+"""Writes a quantized model of many softmaxes: random shapes, scales of usual calibrations, three pairs of types.
 
 Usage: python scripts/softmax_model.py FILE.onnx [COUNT [SEED]]     100 softmaxes of seed 0 unless told otherwise
 
@@ -23,7 +23,7 @@ _MOST = 4000
 
 
 class Types(NamedTuple):
-    """Integers in and out, and what CMSIS-NN's function gives its output."""
+    """Types of input and output, and the output's scale and zero-point in CMSIS-NN."""
 
     source: type[np.generic]
     """Type of the input."""
@@ -89,7 +89,7 @@ def _shape(generator: np.random.Generator) -> tuple[list[int], int]:
 
 
 def _calibrated(kind: type[np.generic], generator: np.random.Generator) -> tuple[float, int]:
-    """Scale and zero-point that a habitual calibration gives logits; those of int16 are symmetric."""
+    """Scale and zero-point of logits by a usual calibration; symmetric for int16."""
     spread, middle = np.exp(generator.uniform(np.log(0.3), np.log(6))), generator.uniform(-3, 3)
     logits = generator.normal(middle, spread, _SAMPLES)
     if kind is np.int16:
@@ -98,7 +98,7 @@ def _calibrated(kind: type[np.generic], generator: np.random.Generator) -> tuple
 
 
 def _between(lowest: float, highest: float) -> tuple[float, int]:
-    """All of int8 for a range that is widened to hold 0."""
+    """Scale and zero-point that map a range, widened to hold 0, to all of int8."""
     lowest, highest = min(lowest, 0.0), max(highest, 0.0)
     scale = (highest - lowest) / 255
     return scale, int(np.clip(np.rint(-128 - lowest / scale), -128, 127))

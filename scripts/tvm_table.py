@@ -1,4 +1,4 @@
-"""The table of the patterns in TVM's RFC: what is called, what the partitioner takes, and what not, from the rules."""
+"""The table of the patterns in TVM's RFC: functions called, what the partitioner takes, and what it leaves."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from onnxlint_cmsis.runtimes.tvm_patterns import FILE, PATTERNS, PartitionPatter
 
 RFC = "https://github.com/apache/tvm-rfcs/blob/main/rfcs/0015_Arm_CMSIS-NN_Integration.md"
 HEAD = f"""
-## TVM: what became of its RFC's patterns
+## TVM: the patterns of its RFC
 
 [RFC 0015]({RFC})
-planned that TVM finds layers for CMSIS-NN by patterns in Relay. It names softmax, convolution, depthwise convolution,
-fully connected, pooling and matrix product; sums and products of tensors came with the code. The patterns were in TVM
-up to 0.18.0 (`{FILE}`, read at 513c2be0, not run).
+plans that TVM finds layers for CMSIS-NN by patterns in Relay. It names softmax, convolution, depthwise convolution,
+fully connected, pooling and matrix product. The code added sums and products of tensors. TVM had the patterns up to
+0.18.0 (`{FILE}`, read at 513c2be0, not run).
 
 | layer | pattern in Relay | functions called | taken | why not, or not right | lines |
 |---|---|---|---|---|---|
 """
 REMARKS = """
-The patterns are those that TVM's reader of TensorFlow Lite files writes, and the rows below are for a model that comes
-that way. An ONNX model needs more:
+TVM's reader of TensorFlow Lite files writes these patterns. The rows below are for a model that comes from it. An ONNX
+model needs more:
 
-* a pass to NHWC (`ConvertLayout`), which pools are checked for and convolutions count on;
-* for Q/DQ pairs the pass `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run. Without it softmax
-  alone matches. With it an average pool becomes `qnn.avg_pool2d` and a Relu `maximum`
-  (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`), which no pattern has.
+* a pass to NHWC (`ConvertLayout`): the partitioner checks pools for NHWC, and takes it for granted in convolutions;
+* for Q/DQ pairs the pass `FakeQuantizationToInteger`. `partition_for_cmsisnn` does not run it. Without it softmax alone
+  matches. With it an average pool becomes `qnn.avg_pool2d`, and a Relu becomes `maximum`
+  (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). No pattern has these two.
 
-A convolution with one input channel is called as a depthwise one
-(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`): `--one-channel depthwise` judges it so.
+TVM calls a convolution with one input channel as a depthwise one
+(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`). `--one-channel depthwise` judges it in this way.
 """
 WORDS = {
     RuntimeVerdict.REFERENCE: "Left to TVM's own code",
     RuntimeVerdict.REFUSED: "An error",
     RuntimeVerdict.WRONG: "Wrong values",
 }
-"""What a verdict is for TVM."""
+"""Verdict to its words on the page."""
 
 
 def tvm_table() -> str:
@@ -51,7 +51,7 @@ def _row(pattern: PartitionPattern) -> str:
 
 
 def _against(pattern: PartitionPattern) -> str:
-    """The rows that speak of a pattern's operators, by what becomes of the layer."""
+    """Reasons of the rows for a pattern's operators, by verdict."""
     if not pattern.relay:
         return f"{WORDS[RuntimeVerdict.REFERENCE]}: there is no pattern"
     rows = [row for row in ROWS if set(row.ops) & set(pattern.ops)]

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from support.paths import ROOT
+from support.paths import ROOT, SHARED
 
 PACKAGE = ROOT / "onnxlint_cmsis"
-SHARED = ROOT.parent / "shared"
 
 FLOOR = {
     "named_tuples": -2,

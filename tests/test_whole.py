@@ -76,7 +76,7 @@ def models() -> list[Path]:
     return sorted(SHARED.glob("*.onnx")) if SHARED.exists() else []
 
 
-@pytest.mark.skipif(not models(), reason="needs third-party models in shared/models beside the project")
+@pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 @pytest.mark.parametrize("release", RELEASES)
 def test_shared_models_lint(release: str) -> None:
     settings = make_settings(targets=TARGETS, release=release)
@@ -91,7 +91,7 @@ def test_shared_models_lint(release: str) -> None:
         assert rows, path
 
 
-@pytest.mark.skipif(not models(), reason="needs third-party models in shared/models beside the project")
+@pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 def test_what_the_mlperf_models_are_made_of() -> None:
     settings = make_settings(targets=["cortex-m4"])
     vww = layers_table(str(SHARED / "vww96_int8_tf.onnx"), settings)

@@ -1,4 +1,4 @@
-"""What differs between the APIs: which calls are drawn for a release, and how one becomes a layer of firmware."""
+"""Both APIs for the evidence: entry points and calls of a release, and the firmware layer of a call."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def old_api(release: str) -> bool:
-    """Whether the functions for q7 and q15 are what is called in a release."""
+    """Whether the evidence of a release calls the functions for q7 and q15."""
     return release.startswith("cmsis5-")
 
 
 def entries_of(release: str) -> tuple[str, ...]:
-    """Entry points whose calls are drawn for a release."""
+    """Entry points that the evidence of a release calls."""
     return LEGACY_POOL if old_api(release) else call_pool.ENTRIES
 
 
@@ -32,7 +32,7 @@ def calls_of(entry: str) -> tuple[KernelCall, ...]:
 
 
 def is_called(hazard: Hazard, release: str) -> bool:
-    """Whether a row is of the API that is called in a release."""
+    """Whether a row belongs to the API that the evidence of a release calls."""
     return is_legacy(hazard.entries[0]) is old_api(release)
 
 

@@ -42,6 +42,10 @@ WITHOUT_BUFFER = {"arm_svdf_s8": "svdf_without_buffer", "arm_batch_matmul_s8": "
 """Function that is called in no other way than without its buffer, to the form of that call."""
 
 
+TRANSPOSE = "transpose"
+"""Form of a call that no layer of a model is run with: the device moves what a Transpose moves by itself."""
+
+
 def without_buffer(label: str, function: str) -> CallStep:
     """A call of a function whose context has no buffer."""
     dims = Dims(1, 1, 1, 1)
@@ -57,7 +61,7 @@ def transposing(label: str, call: KernelCall, seed: int) -> CallStep:
     sizes = (_sizes(dims)[4 - rank :] + (1,) * (4 - rank) for dims in (call.input_dims, call.output_dims))
     numbers: dict[str, object] = dict(zip(("size", "result"), sizes, strict=True))
     values = value_of("x", 0, call.input_dims, 8, 0), value_of("y", 1, call.output_dims, 8, 0)
-    step = Step(label, call.entry, "transpose", values[:1], values[1], call, "arm_transpose_s8", (), numbers)
+    step = Step(label, call.entry, TRANSPOSE, values[:1], values[1], call, "arm_transpose_s8", (), numbers)
     moved = data.reshape(_sizes(call.input_dims)[4 - rank :]).transpose(call.permutation)
     return CallStep(step, data.reshape(-1), moved.reshape(-1))
 

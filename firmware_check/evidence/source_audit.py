@@ -118,7 +118,7 @@ class Tree:
 
     @cached_property
     def _shared(self) -> tuple[CSource, ...]:
-        """Headers, and files of helpers, that define what conditions name."""
+        """Headers and support files that define the names in conditions."""
         names = sorted((self._root / "Include").glob("*.h"))
         found = (self.file(str(path.relative_to(self._root))) for path in names)
         return tuple(each for each in found if each)

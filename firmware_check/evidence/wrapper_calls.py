@@ -1,4 +1,4 @@
-"""Kernels that a wrapper calls in the source, held against its rows: a new branch is noticed wherever it stands."""
+"""Compares the kernels that a wrapper calls in the source with its rows: a new branch is noticed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.rows import Wrapper
 
 _CALL = re.compile(r"\b(arm_(?!nn_|mem)\w+)\s*\(")
-"""A call of a kernel: what begins with arm_nn_ or arm_mem helps kernels."""
+"""A call of a kernel. Names with arm_nn_ or arm_mem belong to support functions."""
 
 
 class WrapperFunction(NamedTuple):
@@ -27,7 +27,7 @@ class WrapperFunction(NamedTuple):
     """What its rows call."""
 
     def unlisted(self, source: CSource) -> list[str]:
-        """Kernels that it calls and no row has, in the order of the source."""
+        """Kernels that the function calls and no row names, in the order of the source."""
         name = self.citation.function
         body = " ".join(source.lines[line - 1] for line in source.function(name))
         return [each for each in dict.fromkeys(_CALL.findall(body)) if each not in self.kernels and each != name]

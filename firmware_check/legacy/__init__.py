@@ -1,1 +1,1 @@
-"""The functions for q7 and q15 of CMSIS 5: their checkouts, calls of them on QEMU, and what these have to give."""
+"""The functions for q7 and q15 of CMSIS 5: checkouts, calls under QEMU, and expected values."""

@@ -1,4 +1,4 @@
-"""A checkout of CMSIS 5, whose CMSIS-NN lies in CMSIS/NN."""
+"""Opens a checkout of CMSIS 5; its CMSIS-NN lies in CMSIS/NN."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _MARKS = (
     ("cmsis5-5.7.0", r"\barm_convolve_s8\b"),
     ("cmsis5-5.6.0", r"\barm_convolve_HWC_q7_fast\b"),
 )
-"""Newest first: release, and what its header has from this release on."""
+"""Newest first: a release, and the text that headers have from this release on."""
 _TYPE = r"\barm_cmsis_nn_status\b"
-"""What the headers of 4.0.0 and later have, and those of CMSIS 5 do not."""
+"""Text in headers of 4.0.0 and later, and in none of CMSIS 5."""
 
 
 def open_cmsis_5(folder: str) -> Library:
     """CMSIS-NN in a checkout of CMSIS 5, or in its folder CMSIS/NN.
 
     Raises:
-        FirmwareError: there is none.
+        FirmwareError: the folder has no CMSIS-NN of CMSIS 5.
 
     """
     root = cmsis_5_folder(folder)
@@ -37,12 +37,17 @@ def open_cmsis_5(folder: str) -> Library:
 
 
 def open_any(folder: str) -> Library:
-    """CMSIS-NN of any reviewed release: in a folder of its own, or in a checkout of CMSIS 5. Raises FirmwareError."""
+    """CMSIS-NN of any reviewed release, from its checkout or from one of CMSIS 5.
+
+    Raises:
+        FirmwareError: the folder has neither.
+
+    """
     return open_cmsis_5(folder) if folder and cmsis_5_folder(folder) else open_library(folder)
 
 
 def cmsis_5_folder(folder: str) -> Path | None:
-    """The folder with CMSIS 5's CMSIS-NN; None where there is none."""
+    """The folder with CMSIS 5's CMSIS-NN; None for any other folder."""
     for root in (Path(folder) / "CMSIS" / "NN", Path(folder)):
         header = root / _HEADER
         if header.is_file():

@@ -1,4 +1,4 @@
-"""The arguments of the functions for q7 and q15 as C text, by the family that a function is of."""
+"""The arguments of the functions for q7 and q15 as C text, by family of functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def arguments(function: str, call: KernelCall, numbers: QNumbers) -> str:
-    """The arguments in order; `source`, `result`, `weights`, `bias` and `scratch` are names of the generated C."""
+    """The arguments in order. `source`, `result`, `weights`, `bias` and `scratch` are names in the generated C."""
     shifts = f"bias, {numbers.bias_shift}, {numbers.out_shift}"
     if "fully_connected" in function:
         sizes = f"{call.filter_dims.n}, {call.output_dims.c}"
@@ -27,7 +27,7 @@ def arguments(function: str, call: KernelCall, numbers: QNumbers) -> str:
 
 
 def _square(call: KernelCall, *, weighted: bool) -> str:
-    """Sizes that are one for both axes."""
+    """Sizes of a function with one argument for both axes."""
     between = f"weights, {call.output_dims.c}, " if weighted else ""
     window = f"{call.filter_dims.w}, {call.padding.w}, {call.stride.w}"
     return f"{call.input_dims.w}, {call.input_dims.c}, {between}{window}"

@@ -1,4 +1,4 @@
-"""A call of a function for q7 or q15 as a layer of firmware: random numbers, and what it has to compute from them."""
+"""A call of a function for q7 or q15 as a layer of firmware, with random inputs and the expected output."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import KernelCall, Target
 
 _SPREAD = {8: 45.0, 16: 9000.0}
-"""Standard deviation that outputs should have: most of the range is used and little is cut off."""
+"""Bits to the standard deviation of outputs, in steps: they use most of the range, and few saturate."""
 _ROOM = 1 << 29
-"""Largest sum of products, so that 32 bits hold it with the bias."""
+"""Largest sum of products: 32 bits hold it together with the bias."""
 _BIAS_SHIFT = 3
 WITHOUT_WEIGHTS = ("relu", "max_pool", "avgpool")
 
 
 def legacy_step(label: str, call: KernelCall, target: Target, seed: int = 1) -> CallStep:
-    """The layer of a call, with the function that the route on the target names; its numbers follow from the seed."""
+    """The layer of a call with random numbers from a seed; the route on the target names the function."""
     stem, _, kind = _typed(call.entry)
     return step_with(label, call, target, _numbers(call, stem, kind, np.random.default_rng(seed)))
 
@@ -52,14 +52,14 @@ def step_with(label: str, call: KernelCall, target: Target, numbers: QNumbers) -
 
 
 def _scratch(call: KernelCall, answered: int | None) -> int:
-    """Bytes of the buffer; a function that is its own entry point gets two columns of 16 bits, the most any uses."""
+    """Bytes of the buffer. A function called by name gets two columns of 16 bits, the most that any function uses."""
     if answered is not None and answered >= 0:
         return answered
     return 4 * (call.filter_dims.h or 0) * (call.filter_dims.w or 0) * (call.input_dims.c or 0)
 
 
 def _typed(entry: str) -> tuple[str, str, str]:
-    """Stem and data type of a choice, or of a function that is its own entry point."""
+    """Stem and data type of a choice, or of a function called by name."""
     if "_HWC_" in entry or entry.endswith("_opt") or entry.startswith("fully_connected_mat"):
         kind = "q7q15" if "mat_q7" in entry else "q7" if "q7" in entry else "q15"
         stem = "depthwise" if entry.startswith("depthwise") else entry.split("_q", maxsplit=1)[0]

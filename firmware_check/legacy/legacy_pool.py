@@ -1,4 +1,4 @@
-"""Calls of the functions for q7 and q15 to choose from, small ones first: sizes around those that decide."""
+"""Candidate calls of the functions for q7 and q15, smallest first, with sizes around every limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
 _DRAWN = 4000
 _BEYOND = 130
-"""A size beyond what 8 bits with a sign hold."""
+"""A size that a signed byte does not hold."""
 _CHOICES = (
     "convolve_q7", "convolve_q15", "depthwise_q7", "fully_connected_q7", "fully_connected_q15", "fully_connected_q7q15",
     "max_pool_q7", "avgpool_q7", "relu_q7", "relu_q15",
@@ -21,9 +21,9 @@ _ALONE = (
     "convolve_HWC_q7_fast", "convolve_HWC_q7_fast_nonsquare", "convolve_HWC_q7_RGB",
     "convolve_1x1_HWC_q7_fast_nonsquare", "convolve_HWC_q15_fast", "convolve_HWC_q15_fast_nonsquare",
 )  # fmt: skip
-"""Functions that a choice keeps from what they refuse or do wrong: called by their own names."""
+"""Functions called by name, since a choice never reaches what they refuse or compute wrongly."""
 LEGACY_POOL = (*_CHOICES, *_ALONE)
-"""Entry points whose calls are drawn."""
+"""Entry points with candidate calls."""
 
 
 class _Axis(NamedTuple):
@@ -87,7 +87,7 @@ def _of_axes(entry: str, high: _Axis, wide: _Axis, generator: random.Random) -> 
 
 
 def _behind(axis: _Axis) -> int:
-    """Padding behind that the output implies."""
+    """Padding behind the input, from the output size."""
     return (axis.output - 1) * axis.stride + axis.kernel - axis.size - axis.before
 
 

@@ -1,4 +1,4 @@
-"""What a call of the functions for q7 and q15 computes, in NumPy: sums of products, shifted and cut to the range."""
+"""The functions for q7 and q15 in NumPy: sums of products, shifted and saturated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class QNumbers(NamedTuple):
     source: Elements
     """Input, NHWC."""
     weights: Elements
-    """OHWI, 1HWO or [out_c, depth]; empty for what has none."""
+    """OHWI, 1HWO or [out_c, depth]; empty for layers without weights."""
     bias: Elements
     """One for each output channel."""
     bias_shift: int
@@ -31,7 +31,7 @@ class QNumbers(NamedTuple):
 
 
 def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:
-    """The output of a call, NHWC; average pooling in code for DSP divides once for columns and once for rows."""
+    """The output of a call: integers, NHWC. With `dsp` average pooling divides twice, for columns and for rows."""
     stem = call.entry.rpartition("_")[0]
     if stem == "relu":
         return np.asarray(np.maximum(numbers.source, 0))
@@ -48,7 +48,7 @@ def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:
 
 
 def stem_of_sums(stem: str) -> str:
-    """What is summed by a function that is its own entry point."""
+    """Stem of the layer that a function called by name computes."""
     if stem.startswith("depthwise"):
         return "depthwise"
     return "fully_connected" if stem.startswith("fully_connected") else "convolve"

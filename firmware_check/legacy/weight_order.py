@@ -1,6 +1,6 @@
 """The order in which `_opt` functions read the weights of a fully connected layer.
 
-Four rows at a time are interleaved so that one pointer reads them; rows and columns that are left over keep their order
+Four rows are interleaved: one pointer reads them. Left-over rows and columns keep their order
 (5.9.0: arm_fully_connected_q7_opt.c:30-126, _q15_opt.c:57-94, _mat_q7_vec_q15_opt.c:57-114).
 """
 
@@ -22,11 +22,11 @@ BLOCKS = {
     "q7q15": tuple((row, place) for pair in PAIRS for place in (0, 1) for row in pair),
     "q15": tuple((row, place) for row in range(ROWS) for place in (0, 1)),
 }
-"""Data type to the elements of one step of four rows; a step has four columns for q7, else two."""
+"""Data type to the elements of one step of four rows. A step has four columns for q7, else two."""
 
 
 def interleaved(weights: Elements, kind: str) -> Elements:
-    """Weights [out_c, depth] as the `_opt` function of a data type (`q7`, `q15`, `q7q15`) reads them, flat."""
+    """Flat weights in the order of the `_opt` function for `q7`, `q15` or `q7q15`; `weights` is [out_c, depth]."""
     block = BLOCKS[kind]
     step = len(block) // ROWS
     rows, depth = weights.shape

@@ -11,6 +11,7 @@ from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.findings import Finding
 
 SHOWN = 3
 """Layers that a message names."""
@@ -76,6 +77,12 @@ def about_size(fact: ClassFact, what: str) -> Statement:
     facts = {**saved_facts(fact), "fixable": True}
     brief = about_class(fact, f"{what}.").message
     return replace(about_class(fact, text), resize=resize, properties=facts, remedy=FIX, brief=brief)
+
+
+def unpromised(finding: Finding) -> Finding:
+    """A finding on a size of a model that no fix can change: the same without the word that --fix does it."""
+    properties = {name: value for name, value in finding.properties.items() if name != "fixable"}
+    return replace(finding, properties=properties, remedy="" if finding.remedy == FIX else finding.remedy)
 
 
 def price_text(fact: ClassFact) -> str:

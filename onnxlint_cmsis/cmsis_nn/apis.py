@@ -14,10 +14,10 @@ def releases_with(api: str) -> tuple[str, ...]:
 
 
 def refuse_without(api: str, release: str) -> None:
-    """Refuse a release whose rows for an API were not reviewed, or that does not have the API.
+    """Refuse a release without reviewed rows for an API.
 
     Raises:
-        ValueError: naming the releases that are allowed.
+        ValueError: the release is not one of those allowed, which the message names.
 
     """
     if release not in releases_with(api):

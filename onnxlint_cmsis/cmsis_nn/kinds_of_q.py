@@ -1,4 +1,4 @@
-"""What is said of the functions for q7 and q15 of CMSIS 5 where they are not looked at: data types, and their end."""
+"""Facts on the functions for q7 and q15 of CMSIS 5: data types, the last release, and builds with code for DSP."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def is_legacy(entry: str) -> bool:
 
 
 def runs_dsp_body(target: Target) -> bool:
-    """Whether a build runs their code for DSP: a CPU with MVE does before 5.9.0, whose guard is "DSP and not MVEI"."""
+    """Whether a build runs the code for DSP. With MVE it does so before 5.9.0, whose guard is "DSP and not MVEI"."""
     return target.isa is Isa.DSP or (target.isa is Isa.MVE and target.release != V5_9)

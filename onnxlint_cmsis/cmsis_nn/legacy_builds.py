@@ -1,4 +1,4 @@
-"""The functions for q7 and q15 of CMSIS 5: which code a build has, and where it stands.
+"""The functions for q7 and q15 of CMSIS 5: the code of each build, and its place in the source.
 
 Each function has two bodies. Up to 5.8.0 `ARM_MATH_DSP` alone chooses between them, so that a CPU with MVE runs the
 code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with MVE runs the plain code.
@@ -35,7 +35,7 @@ SQUARE: Condition = all_of(
     equal(PAD_W, PAD_H),
     equal(STRIDE_W, STRIDE_H),
 )
-"""What functions with one argument for both axes can express."""
+"""Shapes that functions with one argument for both axes can express."""
 
 
 class LegacyBuild(NamedTuple):
@@ -44,7 +44,7 @@ class LegacyBuild(NamedTuple):
     name: str
     """`dsp`, `plain`, `dsp-5-8` or `plain-5-8`, for the names of rows."""
     origin: Origin
-    """Where a line of that body stands."""
+    """Place of a line of that body."""
 
     @property
     def dsp(self) -> bool:
@@ -53,7 +53,7 @@ class LegacyBuild(NamedTuple):
 
 
 def legacy_builds(path: str, function: str, dsp: Lines, plain: Lines) -> tuple[LegacyBuild, ...]:
-    """The bodies of a function, oldest releases first; `path` is that of its file under Source/."""
+    """The bodies of a function, oldest releases first. `path`: its file under Source/."""
     old = (V5_6, V5_7, V5_8)
     file = f"Source/{path}"
     return (

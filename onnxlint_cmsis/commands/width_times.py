@@ -1,4 +1,4 @@
-"""How long a model is predicted to take, as it is and at other widths."""
+"""Predicted times of a model, today and at other widths."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class WidthTimes:
 
     @property
     def today(self) -> tuple[PredictedTime | None, ...]:
-        """Of the model as it is."""
+        """Time of the unchanged model on each target."""
         return tuple(target.time for target in self._targets)
 
     def ranges(self, instructions: Sequence[int]) -> list[dict[str, float] | None]:
-        """Milliseconds of predicted instructions on each target; None where nothing is predicted."""
+        """Times in milliseconds on each target, from predicted instructions; None without a prediction."""
         targets = zip(self._model.settings.targets, instructions, self._targets, strict=True)
         times = (time_of(self._model, target, number, here.unknown_cost) for target, number, here in targets)
         bounds = (time.milliseconds if time else None for time in times)

@@ -12,15 +12,14 @@ from onnxlint_cmsis.fixers.retyping import Retyped, retyped
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.skipped import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.formats.onnx_graph.topology import duplicate_outputs
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.fix_result import FixResult, Numbers, SkippedClass, SkippedRewrite
+from onnxlint_cmsis.rewrite.changeable import check_model
 from onnxlint_cmsis.rewrite.model_bytes import check_external_data
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.request import FixRequest
-    from onnxlint_cmsis.graph.model import Graph
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.results.proof_result import Proof
 
@@ -44,19 +43,13 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
     """
     start = Snapshot(path, data, request, prices)
     try:
+        check_model(start.graph)
         check_external_data(data, path)
-        _check_outputs(start.graph)
         return _fixed(start)
     except UnreadableError as reason:
         return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
     except NotAppliedError as reason:
         return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
-
-
-def _check_outputs(graph: Graph) -> None:
-    """Whether each value is made once, as edits of a node and its readers take it to be. Raises NotAppliedError."""
-    for problem in duplicate_outputs(graph, frozenset()):
-        raise NotAppliedError(f"{problem.node} {problem.message}")
 
 
 def _fixed(start: Snapshot) -> Fixed:

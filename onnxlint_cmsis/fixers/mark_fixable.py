@@ -1,4 +1,4 @@
-"""Which findings on layers a fix would answer: by rewriting, or with a Pad behind an input. Nothing is tried."""
+"""Marks findings on layers that a fix would repair: by rewriting, or with a Pad behind an input. It tries no fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def mark_fixable(model: ModelAnalysis, settings: Settings, finding: Finding) -> Finding:
-    """The finding, marked as fixable where a repair by rewriting fits it and the settings let a fix act on it."""
+    """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
     properties = finding.properties
     if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
         return finding
@@ -31,7 +31,7 @@ def mark_fixable(model: ModelAnalysis, settings: Settings, finding: Finding) -> 
 
 
 def _repaired(model: ModelAnalysis, settings: Settings, finding: Finding) -> bool | None:
-    """Whether a fix would repair it with the present settings; None where it would not with --unsafe-fixes either."""
+    """Whether a fix repairs it with these settings. None: --unsafe-fixes would not repair it either."""
     repair = repair_for(model, finding)
     if repair is not None:
         return repair.exact or settings.unsafe_fixes

@@ -1,7 +1,7 @@
 """Lowering to the functions for q7 and q15 of CMSIS 5.
 
-These know powers of two alone as scales, so that a converter gives every tensor its Q-format anew: a model with Q/DQ
-pairs is read like a float model. Nothing clamps along: Relu is a call of its own.
+Their scales are powers of two, so that a converter gives every tensor a new Q-format. A model with Q/DQ pairs is read
+like a float model. No function clamps its output: Relu is a separate call.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WIDE = {
     "max_pool": "CMSIS 5 has no pooling in q15",
     "avgpool": "CMSIS 5 has no pooling in q15",
 }
-"""Stems of entry points that there are for q7 alone, each with the reason."""
+"""Stems of entry points for q7 alone, each with the reason why wider types are refused."""
 CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv", "FusedConv")
 PRODUCTS = ("Gemm", "FusedGemm", "QGemm", "MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul")
 POOLS = ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "QLinearAveragePool")
@@ -118,14 +118,14 @@ def _sum(_graph: Graph, _node: Node, _assume: Assumptions) -> Decision:
 
 
 def _elementwise(graph: Graph, node: Node, assume: Assumptions, stem: str) -> Layer:
-    """A function of each element in place."""
+    """A function that works on each element, in place."""
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     source, result = dims_of(graph, node.inputs[0], node.outputs[0])
     return Layer(node, KernelCall(f"{stem}_{kind}", source, NO_DIMS, result), {}, 1, assumed)
 
 
 def _copied(rule: Rule) -> Rule:
-    """The rule of a node that only moves elements: nothing to compute where it says so, else no function."""
+    """A node that only moves elements: nothing to compute, or no function."""
 
     def run(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
         found = rule(graph, node, assume)

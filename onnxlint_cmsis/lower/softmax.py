@@ -33,7 +33,7 @@ class SoftmaxOutput(NamedTuple):
     tolerance: float
     """Relative difference of scales that changes nothing.
 
-    For int16 it is less than two units of the largest output, as with the 1/32767 of ONNX Runtime's quantizer;
+    For int16 this is less than two units of the largest output. It accepts the 1/32767 of ONNX Runtime's quantizer.
     TensorFlow Lite Micro takes 0.1 % (softmax_common.cc:93, :99).
     """
 
@@ -50,7 +50,7 @@ SMALLEST_SOFTMAX_INPUT = 2.0**-26
 Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
 """
 FLATTENING_OPSET = 13
-"""Below it, Softmax runs over its axis and all that follow."""
+"""Before this opset, Softmax runs over its axis and all following ones."""
 
 
 def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
@@ -71,20 +71,20 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
 
 
 def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
-    """Axes that a Softmax runs over: its axis, below opset 13 with all that follow."""
+    """Axes that a Softmax runs over: its axis; before opset 13 all following ones too."""
     flattening = node.domain == "" and node.opset < FLATTENING_OPSET
     axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
     return tuple(range(axis, rank)) if flattening else (axis,)
 
 
 def _rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
-    """Whether the axes can be last in memory; an axis of size 1 or unknown size can be anywhere."""
+    """Whether the axes can be last in memory. An axis of size 1 or unknown size may be anywhere."""
     inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
     return inside == sorted(inside)
 
 
 def widened(layer: Layer, numbers: Numbers, result: AffineQuantization | None) -> Layer:
-    """The layer as a call of arm_softmax_s8_s16 where int8 or uint8 goes in and int16 comes out."""
+    """The layer; as a call of arm_softmax_s8_s16 if its input is int8 or uint8 and its output int16."""
     narrow = all(each is not None and each.bits == 8 for each in numbers)
     if layer.call.entry != "softmax_s8" or not narrow or result is None or result.elem_type != "int16":
         return layer
@@ -104,9 +104,9 @@ def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQ
 
 
 def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | None:
-    """What the function for a softmax gives its result, as the type of the file has it, and the scale in words.
+    """Scale and zero-point that a softmax function gives its output, in the type of the file, and the scale in words.
 
-    None where the result is of another type than int8, uint8 and int16.
+    None for outputs other than int8, uint8 and int16.
     """
     elem_type = record.output.elem_type if record.output else ""
     if record.layer is None or elem_type not in ("int8", "uint8", "int16"):

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, Any]
 _TOGETHER = 64
-"""Tensors fetched in one run."""
+"""Tensors read in one run."""
 
 
 def tensor_ranges(data: bytes, shapes: InputShapes, path: str) -> Mapping[str, RealRange]:
     """Least and largest value of every float tensor over all samples of a file.
 
     `path` is an .npy file for a model with one input, or an .npz file with an array for each input. The first axis of
-    an array counts samples: it is one more axis than the input has, or in place of its batch of 1.
+    an array counts samples. It is a further axis, or replaces a batch of 1.
 
     Raises:
         CalibrationError: the file cannot be read, does not fit, or the model does not run.
@@ -84,7 +84,7 @@ def _loaded(path: str, names: list[str]) -> Arrays:
 
 
 def _cut(path: str, one: Input, array: Any) -> list[Any]:
-    """The samples of an input."""
+    """The samples of an input, each in its shape and type."""
     fixed = [size if isinstance(size, int) else None for size in one.shape]
     rank = len(fixed)
     if array.dtype.kind not in "biuf" or not np.isfinite(array.astype(np.float64)).all():

@@ -1,1 +1,1 @@
-"""Q-formats of a model's tensors for the functions for q7 and q15: fraction bits from the largest magnitude, shifts."""
+"""Q-formats of a model for the functions for q7 and q15: fraction bits from the largest magnitude, and shifts."""

@@ -20,7 +20,7 @@ _BOUNDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "ui
 
 
 def range_of(graph: Graph, tensor: str, measured: Measured) -> RealRange | None:
-    """Range of an activation, the measured one first; None where nothing says."""
+    """Range of an activation: measured, else from its scale; None for neither."""
     if tensor in measured:
         return measured[tensor]
     producer = graph.producers.get(tensor)
@@ -32,7 +32,7 @@ def range_of(graph: Graph, tensor: str, measured: Measured) -> RealRange | None:
 
 
 def _stated(quantization: AffineQuantization | None) -> RealRange | None:
-    """What integers of a type stand for."""
+    """Range of the real numbers that a quantized tensor can hold."""
     bounds = _BOUNDS.get(quantization.elem_type) if quantization else None
     if quantization is None or bounds is None or not quantization.scales or not quantization.zero_points:
         return None
@@ -43,6 +43,6 @@ def _stated(quantization: AffineQuantization | None) -> RealRange | None:
 
 
 def only_reader(graph: Graph, tensor: str) -> Node | None:
-    """The one node that reads a tensor which does not leave the model."""
+    """The only reader of a tensor; None for several readers, and for an output of the model."""
     readers = graph.consumers.get(tensor, ())
     return readers[0] if len(readers) == 1 and tensor not in graph.outputs else None

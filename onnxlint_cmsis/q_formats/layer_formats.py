@@ -1,4 +1,4 @@
-"""The Q-formats of every layer of a model: fraction bits of what it reads and writes, and the shifts that follow."""
+"""The Q-formats of every layer of a model: fraction bits of its tensors, and shifts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.q_formats.activation_ranges import Measured
 
 KEEPERS = ("relu", "max_pool", "avgpool")
-"""Stems of entry points that write the Q-format that they read."""
+"""Stems of entry points whose output has the Q-format of the input."""
 PROBABILITIES = ("softmax", "activation")
 """Stems of entry points that write numbers up to 1."""
 CALIBRATION = "the ranges of activations are not known; --calibration measures them"
@@ -27,22 +27,22 @@ NOT_STORED = "weights are not in the file, or not as numbers that a layer reads"
 
 
 class LayerFormat(NamedTuple):
-    """Fraction bits of one layer; None for what it does not have or nothing says."""
+    """Fraction bits of one layer; None where the layer has no such tensor, or the range is unknown."""
 
     input: int | None = None
-    """Of what it reads."""
+    """Of its input."""
     weights: int | None = None
     """Of its weights."""
     bias: int | None = None
     """Of its bias."""
     output: int | None = None
-    """Of what it writes."""
+    """Of its output."""
     bias_shift: int | None = None
-    """Argument `bias_shift`: bits to the left."""
+    """Argument `bias_shift`, in bits to the left."""
     out_shift: int | None = None
-    """Argument `out_shift`: bits to the right."""
+    """Argument `out_shift`, in bits to the right."""
     unknown: str = ""
-    """Why not all is known, as a clause."""
+    """Why a part is unknown, as a clause."""
 
 
 class ModelFormats:
@@ -88,7 +88,7 @@ class ModelFormats:
         return _fitted(source, weights, shifts(source, weights, bias, written))
 
     def _written(self, record: LoweredLayer) -> RealRange | None:
-        """Range of what a layer writes; behind it a Relu cuts off what is below 0 in any case."""
+        """Range of a layer's output; at least 0 if a Relu follows."""
         tensor = record.epilogue.tensor if record.epilogue else record.node.outputs[0]
         reader = self._behind(tensor)
         if reader is not None and self._clamps(reader):
@@ -97,19 +97,19 @@ class ModelFormats:
         return range_of(self._graph, tensor, self._measured)
 
     def _clamps(self, node: Node) -> bool:
-        """Whether a node cuts off what is below 0."""
+        """Whether a node sets values below 0 to 0."""
         record = self._records.get(node.index)
         return record is not None and _stem(record) == "relu"
 
     def _behind(self, tensor: str) -> Node | None:
-        """The node that alone reads a tensor, behind what computes nothing."""
+        """The only reader of a tensor, past nodes that compute nothing."""
         reader = only_reader(self._graph, tensor)
         while reader is not None and reader.index not in self._records and reader.outputs and reader.inputs[:1]:
             reader = only_reader(self._graph, reader.outputs[0])
         return reader
 
     def _fraction(self, tensor: str, bits: int) -> int | None:
-        """Fraction bits of an activation: those that its maker gives it."""
+        """Fraction bits of an activation, from the layer that computes it."""
         for _ in range(len(self._graph.nodes) + 1):
             node = self._graph.producers.get(tensor)
             record = self._maker(node, tensor)
@@ -122,7 +122,7 @@ class ModelFormats:
         return fraction_bits(values, bits) if values else None
 
     def _maker(self, node: Node | None, tensor: str) -> LoweredLayer | None:
-        """The layer that computes a tensor, itself or along with its node."""
+        """The layer that computes a tensor, alone or fused."""
         if node is None:
             return None
         ends = (each for each in self._records.values() if each.epilogue and each.epilogue.tensor == tensor)

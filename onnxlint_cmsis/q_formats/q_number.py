@@ -7,7 +7,7 @@ from math import floor, isfinite, log2
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 MOST_BITS = 31
-"""Fraction bits beyond which nothing is gained: sums have 32 bits."""
+"""Most useful fraction bits: sums have 32 bits."""
 
 
 class RealRange(NamedTuple):
@@ -20,9 +20,9 @@ class RealRange(NamedTuple):
 
 
 def fraction_bits(values: RealRange, bits: int) -> int | None:
-    """Most fraction bits with which every number, rounded, fits `bits` bits; None where a number is not finite.
+    """Most fraction bits with which every rounded number fits `bits` bits; None for numbers that are not finite.
 
-    That of a tensor of zeros is `bits - 1`, as for numbers up to 1.
+    A tensor of zeros gets `bits - 1`, as for numbers up to 1.
     """
     if not (isfinite(values.low) and isfinite(values.high)):
         return None
@@ -41,12 +41,12 @@ def _fits(values: RealRange, fraction: int, bits: int) -> bool:
 
 
 class Shifts(NamedTuple):
-    """Fraction bits of a layer, made to fit each other, with the shifts that follow."""
+    """Matching fraction bits of a layer, with its shifts."""
 
     bias: int
-    """Fraction bits of the bias: no more than a product has."""
+    """Fraction bits of the bias, at most those of a product."""
     output: int
-    """Fraction bits of the output: likewise."""
+    """Fraction bits of the output, at most those of a product."""
     bias_shift: int
     """Bits that the bias is shifted to the left."""
     out_shift: int

@@ -74,4 +74,6 @@ def _gain(finding: Finding, of: str) -> str:
     if not saved:
         return ""
     gains = f"{', '.join(f'{-int(gain):+,} on {cpu}' for cpu, gain in saved.items())} predicted instructions"
-    return f"All that --fix changes: {gains}." if of else f"{gains}, {finding.properties['bytes_added']:+,} bytes."
+    if not of:
+        return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
+    return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.changeable import check_constant
 from onnxlint_cmsis.rewrite.constant_layouts import layouts
 from onnxlint_cmsis.rewrite.uses import Uses
 from onnxlint_cmsis.types import Freedom
@@ -45,9 +46,3 @@ def check_node(graph: Graph, node: Node) -> None:
     """Raise NotAppliedError for a node that the file has once for several calls."""
     if graph.has_functions and node.graph:
         raise NotAppliedError(f"{node.label} is in a local function or a subgraph of a model with such functions")
-
-
-def check_constant(graph: Graph, key: str) -> None:
-    """Raise NotAppliedError for a stored constant whose values cannot be changed one by one."""
-    if not graph.constants[key].editable:
-        raise NotAppliedError(f"constant `{key}` is sparse or stored in a form that is not edited")

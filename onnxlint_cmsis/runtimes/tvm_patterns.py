@@ -1,6 +1,7 @@
 """The patterns by which TVM's partitioner finds layers for CMSIS-NN, as its RFC 0015 planned them.
 
-Read at 513c2be0 (python/tvm/relay/op/contrib/cmsisnn.py). What of a pattern is not taken is a row of tvm_conditions.py.
+Read at 513c2be0 (python/tvm/relay/op/contrib/cmsisnn.py).
+tvm_conditions.py has the layers that a pattern does not take.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ FILE = "python/tvm/relay/op/contrib/cmsisnn.py"
 
 
 class PartitionPattern(NamedTuple):
-    """One kind of layer in the RFC, and what became of it."""
+    """One kind of layer in the RFC, and its pattern in TVM."""
 
     layer: str
     """Kind of layer."""
     ops: tuple[str, ...]
     """Operators in TensorFlow Lite's words."""
     relay: str
-    """Operators of Relay in a row; empty where there is no pattern."""
+    """Operators of Relay in order; empty without a pattern."""
     functions: tuple[str, ...]
     """Functions that are called."""
     taken: str
-    """What the check of the pattern asks for."""
+    """Conditions of the check of the pattern."""
     lines: str
     """Lines of FILE."""
 
@@ -71,8 +72,7 @@ PATTERNS = (
         f"{_INTEGERS}, int16 of zero-point 0; not two constants without axes", "331-383",
     ),
 )  # fmt: skip
-"""The RFC names convolution, depthwise convolution, fully connected, pooling, matrix product and softmax; sum and
-product came with the code."""
+"""The RFC names all but sum and product, which the code added."""
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 WEIGHTED = (*CONVOLUTIONS, "FULLY_CONNECTED")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")

@@ -212,7 +212,7 @@ def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
         assert abs(row["instructions"] - predicted) <= max(0.05 * predicted, 200), row
 
 
-VECTORS = ROOT.parent / "shared" / "vectors" / "cost"
+VECTORS = paths.SHARED / "vectors" / "cost"
 
 
 @pytest.mark.skipif(not VECTORS.is_dir(), reason="needs the cost vectors in a folder `shared` beside the project")

@@ -12,8 +12,7 @@ from support import paths
 from support.firmware_runs import needs_firmware
 
 ROOT = paths.ROOT
-SHARED = ROOT.parent / "shared"
-MODEL = SHARED / "models" / "mnist_cntk_op8.onnx"
+MODEL = paths.SHARED / "models" / "mnist_cntk_op8.onnx"
 
 pytestmark = [
     needs_firmware,
@@ -23,7 +22,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 def test_the_device_classifies_as_well_as_float(core: str) -> None:
-    files = [SHARED / "data" / "mnist" / f"t10k-{name}.gz" for name in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    files = [paths.SHARED / "data" / "mnist" / f"t10k-{name}.gz" for name in ("images-idx3-ubyte", "labels-idx1-ubyte")]
     script = [sys.executable, "scripts/mnist_firmware.py", str(MODEL), *map(str, files)]
     done = subprocess.run(
         [*script, "--images", "500", "--target", core],

@@ -13,7 +13,7 @@ from onnxlint_cmsis.proof.verify import prove
 from support import paths
 
 ROOT = paths.ROOT
-MODELS = ROOT.parent / "shared" / "models"
+MODELS = paths.SHARED / "models"
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import fix_models  # noqa: E402

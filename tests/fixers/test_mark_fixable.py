@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
 import pytest
 
 from onnxlint_cmsis import lint
+from onnxlint_cmsis.findings import Finding
 from onnxlint_cmsis.reporters.summaries import fixable_text
 from onnxlint_cmsis.results.file_result import FileResult
-from support import paths
+from support import fixable_models, paths
+from support.fix_command import run
+from support.fix_command import text as said
 from support.models import text
+from support.repairable_models import convolution, float_weights, moved_weights
 from support.third_party_models import needs_models
 
 ROW = """<ir_version: 8, opset_import: ["" : 17]> agraph (float[1,8,1,128] x) => (float[1,16,1,64] y)
@@ -36,3 +44,50 @@ def test_what_no_fix_may_act_on_is_not_counted() -> None:
 def test_repairs_that_are_not_exact_are_counted_apart(unsafe: bool, says: tuple[int, int]) -> None:
     result = lint(paths.SHARED / "cases/torch/dscnn_def.onnx", targets=["cortex-m4"], unsafe_fixes=unsafe)
     assert (result.fixable, result.fixable_unsafely) == says
+
+
+def grouped() -> onnx.ModelProto:
+    """A layer of four groups, which 5.0.0 computes as a dense one."""
+    return convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4)
+
+
+def saved(folder: Path, model: onnx.ModelProto, **more: object) -> Path:
+    onnx.save(model, folder / "m.onnx", **more)
+    return folder / "m.onnx"
+
+
+def test_weights_behind_quantize_linear_are_promised_and_split(tmp_path: Path) -> None:
+    path = saved(tmp_path, float_weights(grouped()))
+    assert lint(path, release="5.0.0").fixable == 1
+    done = run(tmp_path, "--fix", "--release", "5.0.0", "m.onnx")
+    assert "becomes 4 convolutions" in said(done)
+    assert lint(path, release="5.0.0").fixable == 0
+    assert "CNN302" not in codes_of(path, release="5.0.0")
+
+
+def test_weights_that_a_node_hands_on_are_neither_promised_nor_split(tmp_path: Path) -> None:
+    path = saved(tmp_path, moved_weights(grouped()))
+    assert "CNN302" in codes_of(path, release="5.0.0")
+    assert lint(path, release="5.0.0").fixable == 0
+    assert "is not stored as it is used" in said(run(tmp_path, "--fix", "--release", "5.0.0", "m.onnx"))
+
+
+@pytest.mark.parametrize("build", [fixable_models.gaining, fixable_models.hazardous])
+def test_a_model_without_its_external_data_is_promised_nothing(tmp_path: Path, build: Callable[[], bytes]) -> None:
+    outside = {"save_as_external_data": True, "location": "m.bin", "size_threshold": 0}
+    path = saved(tmp_path, onnx.load_model_from_string(build()), **outside)
+    assert lint(path).fixable == 1
+    (tmp_path / "m.bin").unlink()
+    left = promising(path)
+    assert (lint(path).fixable, lint(path, unsafe_fixes=True).fixable) == (0, 0)
+    assert left
+    assert not [each for each in left if "--fix" in each.remedy]
+
+
+def codes_of(path: Path, **settings: object) -> set[str]:
+    return {each.code for each in lint(path, **settings).findings}
+
+
+def promising(path: Path) -> list[Finding]:
+    """Findings on sizes and hazards, which a fix may answer."""
+    return [each for each in lint(path).findings if each.code.startswith(("CNN2", "CNN3"))]

@@ -59,11 +59,15 @@ def classes(copy, model, policy):
 
 def test_one_record_makes_classes_lanes_and_fixes_know_an_operator(without):
     copy, row = without
-    shown = copy.python("-m", "onnxlint_cmsis", "--isolated", "--select", "CNN1", "--min-level", "note", "gaining.onnx")
+    shown = copy.python(
+        "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"
+    )
     assert "operator Elu of domain ai.onnx is not known" in shown.stdout
     assert [classes(copy, *one) for one in (ROUTE, CUT)] == [[], []]
     copy.replace(FAMILY, "CURVES = (\n", f"CURVES = (\n{row}")
-    shown = copy.python("-m", "onnxlint_cmsis", "--isolated", "--select", "CNN1", "--min-level", "note", "gaining.onnx")
+    shown = copy.python(
+        "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"
+    )
     assert "not known" not in shown.stdout
     assert classes(copy, *ROUTE) == [(3, 4)]
     assert classes(copy, *CUT) == [(20, 12)]

@@ -24,7 +24,7 @@ from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
 from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
 from onnxlint_cmsis.types import Isa, Target
 from support.fix_command import contents, run, text
-from support.repairable_models import convolution, float_groups, operator_format, pool
+from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 
 Build = Callable[[], onnx.ModelProto]
 
@@ -74,6 +74,10 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
     "grouped before groups": (
         "split-groups", "conv-grouped-as-dense",
         lambda: convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4, relu=True), "5.0.0",
+    ),
+    "grouped with weights behind QuantizeLinear": (
+        "split-groups", "conv-grouped-as-dense",
+        lambda: float_weights(convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4, relu=True)), "5.0.0",
     ),
     "grouped 1xN": (
         "split-groups", "conv-grouped-1xn-scratch",

@@ -5,7 +5,7 @@
 * A `console` block has commands behind `$ ` and what they print. A line `...` stands for any lines, `...` in a line
   for any characters. Commands run in a new folder beside `examples` and `scripts` of a clone, in 80 columns.
 * `<!-- needs: THINGS -->` above a block names what the machine must have for it: `torch` (a Python module),
-  `gcc-12.2` (that version of arm-none-eabi-gcc), `qemu-system-arm` (a program), `shared/PATH` (a file beside the
+  `gcc-12.2` (that version of arm-none-eabi-gcc), `qemu-system-arm` (a program), `models/PATH` (a file beside the
   project, which is copied). `, otherwise PATH` is a file of the project to take instead of running the block.
 
 UPDATE_DOCS=1 writes what the commands print into the page, but for outputs with a line `...`.
@@ -92,8 +92,8 @@ def commands(block: Block) -> Iterator[Typed]:
 
 def available(need: str) -> bool:
     """Whether the machine has what a block needs."""
-    if need.startswith("shared/"):
-        return (paths.ROOT.parent / need).exists()
+    if need.startswith("models/"):
+        return (paths.SHARED / need).exists()
     if need.startswith("gcc-"):
         return gcc_version().startswith(need.removeprefix("gcc-"))
     return shutil.which(need) is not None or ("-" not in need and find_spec(need) is not None)
@@ -179,8 +179,8 @@ def prepare(block: Block, folder: Path) -> bool:
             shutil.copy(paths.ROOT / block.otherwise, folder)
         return False
     for need in block.needs:
-        if need.startswith("shared/"):
-            shutil.copy(paths.ROOT.parent / need, folder)
+        if need.startswith("models/"):
+            shutil.copy(paths.SHARED / need, folder)
     return True
 
 

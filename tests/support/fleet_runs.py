@@ -1,4 +1,4 @@
-"""Scans as processes of their own, and what they wrote."""
+"""Scans as separate processes, and what they wrote."""
 
 from __future__ import annotations
 

@@ -105,3 +105,22 @@ def pool(op_type: str, images: int = 3) -> onnx.ModelProto:
     last = made.node(op_type, [real], "pool", kernel_shape=[2, 2], strides=[2, 2])
     made.node("QuantizeLinear", [last, *parameters], "y")
     return made.model((INT8, (images, 4, 6, 6)), "y")
+
+
+def float_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model of `convolution` that stores its weights in float, before a QuantizeLinear (AddQDQPairToWeight)."""
+    (weights,) = (one for one in model.graph.initializer if one.name == "w")
+    (scales,) = (one for one in model.graph.initializer if one.name == "w_scale")
+    steps = numpy_helper.to_array(scales).reshape(-1, 1, 1, 1)
+    weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights) * steps, "w_float"))
+    quantize = helper.make_node("QuantizeLinear", ["w_float", "w_scale", "w_zero"], ["w"], "w_made", axis=0)
+    model.graph.node.insert(0, quantize)
+    return model
+
+
+def moved_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model of `convolution` whose weights a node hands on between the file and their DequantizeLinear."""
+    (weights,) = (one for one in model.graph.initializer if one.name == "w")
+    weights.name = "w_stored"
+    model.graph.node.insert(0, helper.make_node("Identity", ["w_stored"], ["w"], "w_made"))
+    return model

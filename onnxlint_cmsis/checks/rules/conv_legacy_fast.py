@@ -1,16 +1,16 @@
 """A q7 or q15 convolution misses the fast function of the legacy API.
 
-With `--api legacy` the application chooses between the functions of CMSIS 5 (cmsis5-5.6.0 to cmsis5-5.9.0), and each
-checks what it takes: `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 == 0` and `output_dims.c % 2 == 0`,
-`arm_convolve_HWC_q15_fast` even channels on both sides (in 5.9.0 with DSP an even output side too), and
-`arm_convolve_1x1_HWC_q7_fast_nonsquare` besides a 1x1 filter, stride 1 and no padding. They return
-ARM_MATH_SIZE_MISMATCH otherwise, so that the application has to take the basic function. Here more channels do reach
-the fast one. Three input channels have a function as well, `arm_convolve_HWC_q7_RGB`, for square layers.
+With `--api legacy` the application chooses between the functions of CMSIS 5 (cmsis5-5.6.0 to cmsis5-5.9.0). Each
+function checks its sizes. `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 == 0` and `output_dims.c % 2 == 0`.
+`arm_convolve_HWC_q15_fast` needs even channels on both sides (in 5.9.0 with DSP an even output side too).
+`arm_convolve_1x1_HWC_q7_fast_nonsquare` needs the channels of the first, a 1x1 filter, stride 1 and no padding. For
+other sizes they return ARM_MATH_SIZE_MISMATCH, and the application has to take the basic function. Here more channels
+reach the fast one. For square layers with three input channels there is `arm_convolve_HWC_q7_RGB`.
 
-It is told for builds that run the code for DSP: in plain code (Cortex-M0 and M3, and Cortex-M55 from 5.9.0 on) both
-functions are the same loop, and more channels only cost. With DSP the fast functions for q15 and for 1x1 filters took
-fewer instructions in every measured pair; that for larger filters of q7 where the pad adds no more than a seventh of
-the multiply-accumulates ([figures](../legacy.md#what-fast-is-worth)).
+The rule speaks of builds that run the code for DSP. In plain code (Cortex-M0 and M3, and Cortex-M55 from 5.9.0 on) both
+functions have the same loop, and more channels only cost. With DSP the fast functions for q15 and for 1x1 filters took
+fewer instructions in every measured pair. The one for larger filters of q7 took fewer where padding adds no more than a
+seventh of the multiply-accumulates ([figures](../legacy.md#what-fast-is-worth)).
 
 **What to do.** Where the message says that it pays, give the layer the channel count in the message, in training or
 with `--fix --fix-policy route`.

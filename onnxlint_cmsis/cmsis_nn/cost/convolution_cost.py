@@ -89,7 +89,7 @@ def rows_by_four(sizes: LoopSizes) -> Counts:
 def columns_by_two(counts: Counts, sizes: LoopSizes, isa: Isa) -> None:
     """Two columns of windows at a time multiplied, and one that is left.
 
-    Those of under four values have pieces of their own: what gcc makes of a loop that takes four at a time costs
+    Those of under four values have separate pieces: what gcc makes of a loop that takes four at a time costs
     something else where it is not entered, and that shows in them alone.
     """
     pairs, odd = divmod(sizes.pixels, 2)

@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add, by
 from onnxlint_cmsis.types import Isa
 
 SHORT = 512
-"""Products that are summed up in 32 bits, MAX_COL_COUNT in arm_nnsupportfunctions.h."""
+"""Most products that are summed in 32 bits: MAX_COL_COUNT in arm_nnsupportfunctions.h."""
 
 
 def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:
@@ -41,7 +41,7 @@ def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _two_columns(isa: Isa, calls: int, depth: int, channels: int) -> Counts:
-    """`calls` calls of arm_nn_mat_mult_kernel_s16; what exceeds 512 products of an output is summed up in 64 bits."""
+    """`calls` calls of arm_nn_mat_mult_kernel_s16; products of an output beyond 512 are summed in 64 bits."""
     long = beyond(depth)
     counts: Counts = {"kernel_s16.call": calls, "kernel_s16.pairs.enter": calls * (channels > 1)}
     for name, times in (("kernel_s16.pair", calls * (channels // 2)), ("kernel_s16.odd", calls * (channels % 2))):
@@ -76,5 +76,5 @@ def _rows_by_four(counts: Counts, sizes: LoopSizes) -> None:
 
 
 def beyond(depth: int) -> int:
-    """Products of an output that are summed up in 64 bits."""
+    """Products of an output that are summed in 64 bits."""
     return (depth - SHORT) * (depth > SHORT)

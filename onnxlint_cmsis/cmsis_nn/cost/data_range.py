@@ -1,8 +1,8 @@
 """Kernels whose instructions depend on the data: the least and the most that a call retires.
 
 arm_nn_softmax_common_s8 (SoftmaxFunctions/arm_nn_softmax_common_s8.c, 7.0.0) skips the exponential of a value that lies
-diff_min or more below the largest of its row, in both of its loops. The least is a row of which only the largest is
-computed; the most one whose values are all computed and differ from the largest.
+diff_min or more below the largest of its row, in both of its loops. A call retires the least where
+each row computes only its largest value, and the most where it computes all values and they differ from the largest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ENDS = ("least", "most")
 
 
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
-    """Least and most instructions of one call whose data decide; None for other calls, and where not measured."""
+    """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
     table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
     ends = ends_of(call, target.isa, taken)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
@@ -30,7 +30,7 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 
 def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
-    """How often each piece runs at either end; None for a call whose data decide nothing, or of unknown size."""
+    """Runs of each piece for the least and the most; None where the data decide nothing, or a size is unknown."""
     name, sizes = KERNELS.get(taken.effective), sizes_of(call)
     if name is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
         return None
@@ -39,7 +39,7 @@ def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] |
 
 
 def _counts(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
-    """The largest of a row, the other values, and on MVE gcc's vectors that look for the largest."""
+    """Runs for the largest of a row, the other values, and on MVE gcc's vectors that search the largest."""
     rows, length = sizes.n, sizes.in_c
     counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * (length - 1)}
     if isa is not Isa.MVE:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.types import Isa
 
 
 def s16_generic(sizes: LoopSizes, _: Isa) -> Counts:
-    """One output at a time; the taps of a dilated window are found with divisions."""
+    """One output at a time; divisions find the taps of a dilated window."""
     plane, images = sizes.plane, sizes.n
     outputs = images * sizes.pixels * sizes.out_c
     return {
@@ -36,7 +36,7 @@ def s16_fast(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _fast_dsp(sizes: LoopSizes) -> Counts:
-    """One column, in which rows of padding are filled at once; two taps at a time."""
+    """One column at a time, two taps at a time; each row of padding is one fill."""
     plane, images, pixels = sizes.plane, sizes.n, sizes.n * sizes.pixels
     four, single = divmod(sizes.in_c, 4)
     rows = images * plane.h.inside * sizes.out_w
@@ -68,7 +68,7 @@ def _fast_dsp(sizes: LoopSizes) -> Counts:
 
 
 def _fast_mve(sizes: LoopSizes) -> Counts:
-    """Four columns at a time; what is left after the last image column by column."""
+    """Four columns at a time; columns left after the last image one by one."""
     plane, pixels = sizes.plane, sizes.n * sizes.pixels
     fours, left = divmod(pixels, 4)
     vectors = up(sizes.in_c, 4)

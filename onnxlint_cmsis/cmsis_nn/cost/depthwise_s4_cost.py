@@ -55,7 +55,7 @@ def s4_opt(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _opt_plain(sizes: LoopSizes, isa: Isa) -> Counts:
-    """A column of 16-bit values for each pixel; two taps at a time, apart for even and odd numbers of channels."""
+    """A column of 16-bit values for each pixel; two taps at a time. Even and odd channel counts have separate loops."""
     plane, pixels = sizes.plane, sizes.pixels
     rows, odd = plane.h.inside * sizes.out_w, sizes.in_c % 2
     counts = {
@@ -80,7 +80,7 @@ def _opt_plain(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _columns(name: str, times: int, channels: int, taps: int) -> Counts:
-    """Four channels by two taps, then an odd tap, then what is left of the channels."""
+    """Four channels by two taps, then an odd tap, then left-over channels."""
     four, rest = times * (channels // 4), times * (channels % 4)
     return {
         f"{name}.four.enter": times * (channels >= 4),

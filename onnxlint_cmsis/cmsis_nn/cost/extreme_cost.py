@@ -10,7 +10,7 @@ from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
 
 LEVELS = ("all", "image", "row", "pixel")
-"""How far the operands are walked through before a loop runs over what is left."""
+"""Levels at which a loop over all remaining elements begins, from the outermost."""
 
 
 def maximum_s8(sizes: LoopSizes, isa: Isa) -> Counts:
@@ -24,9 +24,9 @@ def minimum_s8(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _extreme(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
-    """The operands are walked through as far as they have equal sizes, or one of them is a single number.
+    """Loops go down to the level where the operands have equal sizes, or one of them is a single number.
 
-    gcc makes loops for each of the places where that may end, so all pieces are named after it.
+    gcc makes separate loops for each level, so each piece is named after its level.
     """
     counts: Counts = {}
     walked: list[tuple[str, int]] = []

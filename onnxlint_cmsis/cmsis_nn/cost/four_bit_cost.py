@@ -56,7 +56,7 @@ def convolve_s4(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def convolve_even_s4(sizes: LoopSizes, isa: Isa) -> Counts:
-    """MVE: the same with columns of an even depth, whose halves are brought into the weights' order."""
+    """MVE: as convolve_s4, for columns of an even depth; their halves are reordered like the weights."""
     inside, pixels, depth = sizes.plane.inside, sizes.pixels, sizes.depth
     counts = {"convolve_even_s4": 1, **_im2col("im2col_even", sizes)}
     counts["im2col_even.turn"] = sizes.n * pixels * (depth // 32)

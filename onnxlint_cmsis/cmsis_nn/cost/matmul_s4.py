@@ -37,7 +37,7 @@ def even_s4(calls: int, rows: int, depth: int, channels: int) -> Counts:
 
 
 def _rows_mve(name: str, work: tuple[int, int], depth: int, channels: int, widths: dict[int, int]) -> Counts:
-    """So many calls on so many rows: four rows together, then three, two or one, each with blocks of a width."""
+    """Calls on MVE: four rows together, then three, two or one, in blocks of a width."""
     calls, rows = work
     counts: Counts = {f"{name}.call": calls, f"{name}.fours.enter": calls * (rows >= 4)}
     for together, width in widths.items():
@@ -112,7 +112,7 @@ def vec_mat_t_s4(isa: Isa, calls: int, depth: int, channels: int) -> Counts:
 
 
 def _turns(name: str, times: int, depth: int, channels: int) -> tuple[tuple[str, int], ...]:
-    """Turns over four channels and over single ones, apart for even and odd depths and, for odd, for each nibble."""
+    """Turns over four channels and over single ones; even depths, and each nibble of odd ones, have their loops."""
     quads, rest, odd = times * (channels // 4), channels % 4, depth % 2
     second = times * (rest > 1)
     return (

@@ -14,18 +14,18 @@ from onnxlint_cmsis.types import Isa
 
 
 class _Piece(NamedTuple):
-    """Something that is filled or copied, for each image, row or pixel."""
+    """A fill or copy that runs once for each image, row or pixel."""
 
     size: int
     """Bytes."""
     start: int
-    """Address in the output, for the first of each."""
+    """Address in the output, of the first one."""
     copied: bool = False
     """Whether it comes from the input."""
 
 
 def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """Fills before and after each image, row, and, where channels are added, pixel; rows or pixels are copied."""
+    """Fills before and after each image and row, and each pixel if channels are added; copies of rows or pixels."""
     front, rows = sizes.pad_front, sizes.n * sizes.in_h
     deeper = 1 * (sizes.out_c != sizes.in_c)
     counts = {"pad": 1, "pad.image": sizes.n, "pad.row": rows, "pad.pixel": rows * sizes.in_w * deeper}
@@ -58,7 +58,7 @@ def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _moved(isa: Isa, times: int, piece: _Piece, source: int) -> Counts:
-    """One fill or copy; nothing is called for where there is nothing to add."""
+    """One fill or copy; no call for zero bytes."""
     times = times * (piece.size > 0)
     if isa is Isa.MVE:
         return block(isa, "pad.copy" if piece.copied else "pad.fill", times, piece.size)
@@ -68,9 +68,9 @@ def _moved(isa: Isa, times: int, piece: _Piece, source: int) -> Counts:
 
 
 def _places(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
-    """The turns of nested loops by what their addresses leave when divided by 4: how many, output and input address.
+    """Turns of nested loops by the alignment of their addresses: number, output and input address modulo 4.
 
-    A loop is its number of turns and the bytes from one to the next in the output and in the input.
+    A loop is its number of turns, and the bytes from one turn to the next in the output and in the input.
     """
     if not turns:
         yield 1, 0, 0

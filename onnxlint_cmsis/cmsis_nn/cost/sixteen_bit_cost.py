@@ -14,11 +14,11 @@ from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add, by
 from onnxlint_cmsis.types import Isa
 
 OUTPUTS = {Isa.SCALAR: 1, Isa.DSP: 2, Isa.MVE: 4}
-"""Outputs of a fully connected layer worked out together."""
+"""Outputs of a fully connected layer computed together."""
 
 
 def fully_connected_s16(sizes: LoopSizes, isa: Isa) -> Counts:
-    """One vector by matrix product for each input row; beyond 512 products in 64 bits, or all of them on scalar."""
+    """One vector by matrix product for each input row. Sums have 64 bits beyond 512 products, on scalar always."""
     depth, (groups, rest) = sizes.in_c, divmod(sizes.out_c, OUTPUTS[isa])
     counts: Counts = {"fc_s16": 1, "fc_s16.row": sizes.n}
     counts |= {"fc_s16.group.enter": sizes.n * (groups > 0), "fc_s16.rest.enter": sizes.n * (rest > 0)}
@@ -110,7 +110,7 @@ def _flat(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
 def softmax_s16(sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_softmax_s16: maximum, exponentials from a table and division over each row.
 
-    On MVE gcc looks for the maximum of a row of over 10 by eight.
+    On MVE gcc searches rows of over 10 elements for the maximum, eight at a time.
     """
     rows, length = sizes.n, sizes.in_c
     counts = {"softmax_s16": 1, "softmax_s16.row": rows, "softmax_s16.element": rows * length}

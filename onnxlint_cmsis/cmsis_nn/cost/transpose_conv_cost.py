@@ -14,7 +14,7 @@ from onnxlint_cmsis.types import Isa
 
 
 def reversed_convolution(sizes: LoopSizes, isa: Isa) -> Counts:
-    """The weights reversed into a buffer, then arm_convolve_s8 over the input, which it may see twice as large."""
+    """The weights reversed into a buffer, then arm_convolve_s8 over the input, upscaled with stride 2."""
     counts = {
         "reversed": 1,
         "reversed.channel": sizes.out_c,
@@ -37,7 +37,7 @@ def reversed_convolution(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _upscaled(sizes: LoopSizes, factor_h: int, factor_w: int, isa: Isa) -> Counts:
-    """Columns of windows over an input of which every second row or column is filled, the others skipped."""
+    """Columns of windows over an upscaled input; every second row or column has values, the others are skipped."""
     images, pixels, depth = sizes.n, sizes.n * sizes.pixels, sizes.depth
     rows = copied_taps(sizes.out_h, sizes.filter_h, sizes.pad_h, sizes.in_h, factor_h)
     columns = copied_taps(sizes.out_w, sizes.filter_w, sizes.pad_w, sizes.in_w, factor_w)
@@ -68,18 +68,18 @@ def copied_taps(outputs: int, size: int, padding: int, inputs: int, factor: int)
 
 
 def direct(sizes: LoopSizes, isa: Isa) -> Counts:
-    """Main: rows of the output leave the buffer of sums when no later row of the input adds to them."""
+    """Main: a row of the output leaves the buffer of sums as soon as no later row of the input adds to it."""
     return _direct(sizes, isa, max(0, sizes.in_h * sizes.stride_h - sizes.pad_h))
 
 
 def direct_by_strides(sizes: LoopSizes, isa: Isa) -> Counts:
-    """7.0.0: as many rows as the stride at a time, once a row of the input lies below the padding."""
+    """7.0.0: `stride_h` rows leave the buffer at a time, once a row of the input lies below the padding."""
     first = min(sizes.in_h, up(sizes.pad_h, sizes.stride_h))
     return _direct(sizes, isa, (sizes.in_h - first) * sizes.stride_h)
 
 
 def _direct(sizes: LoopSizes, isa: Isa, flushed: int) -> Counts:
-    """A buffer of sums, as high as the filter, that every row of the input adds to."""
+    """Every row of the input adds to a buffer of sums, as high as the filter."""
     columns = (sizes.in_w - 1) * sizes.stride_w + max(sizes.filter_w, sizes.stride_w)
     height = max(sizes.filter_h, sizes.stride_h)
     left = range(sizes.in_h * sizes.stride_h, sizes.in_h * sizes.stride_h + sizes.filter_h - sizes.stride_h)

@@ -12,11 +12,11 @@ from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, by_rest
 from onnxlint_cmsis.types import Isa
 
 NARROW = {Isa.SCALAR: 6, Isa.DSP: 6, Isa.MVE: 7}
-"""Longest line that gcc copies byte by byte."""
+"""Longest line, in bytes, that gcc copies byte by byte."""
 
 
 def transpose_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """Two axes, and on MVE the last two of four, are turned by a loop of their own; others element by element."""
+    """A special loop turns two axes, and on MVE the last two of four. Others move element by element."""
     order, (images, height, width, channels) = sizes.permutation, sizes.image
     kept = len(order) == 4 and order[:2] == (0, 1)
     if len(order) == 2 or (kept and isa is Isa.MVE):
@@ -37,7 +37,7 @@ def transpose_s8(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def _copied(name: str, isa: Isa, lines: int, length: int) -> Counts:
-    """Lines whose elements stay next to each other: gcc copies those of over 6 (on MVE 7) by vectors or words."""
+    """Lines whose elements stay next to each other; gcc copies longer ones than NARROW by vectors or words."""
     by = 8 if isa is Isa.MVE else 4
     wide = lines * (length > NARROW[isa])
     narrow = lines - wide

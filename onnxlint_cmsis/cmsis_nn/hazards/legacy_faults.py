@@ -1,4 +1,4 @@
-"""How the rows of what functions for q7 and q15 do not check are made: one fault, a row for each body that has it."""
+"""Makes the rows of unchecked faults of the functions for q7 and q15: one row for each body with the fault."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FaultyFunction(NamedTuple):
     path: str
     """Its file under Source/."""
     lines: Lines
-    """Where it goes wrong in the code for DSP."""
+    """Faulty line in the code for DSP."""
 
     @property
     def name(self) -> str:
@@ -37,14 +37,14 @@ class FaultyFunction(NamedTuple):
 
 
 class UncheckedFault(NamedTuple):
-    """What goes wrong."""
+    """One fault that functions do not check for."""
 
     name: str
     """End of the rows' names, in front of the build."""
     kind: str
     """Kind of the hazard."""
     when: Condition
-    """Shapes that meet it."""
+    """Shapes with the fault."""
     brief: str
     """Predicate of a sentence about the function."""
     what: str

@@ -34,7 +34,7 @@ from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
 LARGEST_U16 = 0xFFFF
 _INDEX = 128
-"""First index that a signed char does not hold."""
+"""Smallest index that a signed char does not hold."""
 _BASIC = "The basic function looks at each element of the input."
 
 _MIDDLE_H, _MIDDLE_W = greater(OUT_H, 2 * PAD_H), greater(OUT_W, 2 * PAD_W)
@@ -91,7 +91,7 @@ def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condi
     return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
 
 
-# The average is written behind its window is read: a first window of one column leaves that column as it is.
+# The average is written after its window is read: a first window of one column does not change that column.
 _AVERAGED_IN_PLACE = _IN_PLACE._replace(
     when=all_of(_OVERTAKEN, any_of(greater(PAD_W, STRIDE_W), equal(STRIDE_W, 1), greater(FILTER_W, PAD_W + 1)))
 )
@@ -167,4 +167,4 @@ HAZARDS: tuple[Hazard, ...] = (
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),
 )
-"""In the order of the functions; those that write past a buffer may damage what lies behind it."""
+"""In the order of the functions."""

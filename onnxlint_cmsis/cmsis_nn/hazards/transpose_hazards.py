@@ -1,4 +1,4 @@
-"""arm_transpose_s8: two axes, and on MVE the last two of four, are turned by arm_transpose_s8_nhcw, in 16 bits.
+"""arm_transpose_s8: arm_transpose_s8_nhcw turns two axes, and on MVE the last two of four, with 16-bit sizes.
 
 Of two axes the last two sizes of a call are the axes, w rows by c columns; the function is given 1 x 1 x n x h.
 """
@@ -22,7 +22,7 @@ _GATHERED = greater(named("last_lane", minimum(IN_W - 1, 7)) * IN_C, LARGEST_U16
 
 
 def _row(name: str, when: Condition, isas: tuple[Isa, ...], place: tuple[str, int], words: tuple[str, str]) -> Hazard:
-    """`place` is the C function and the line, `words` what happens and what can be done."""
+    """A hazard. `place`: C function and line. `words`: what happens, and what helps."""
     function, line = place
     return Hazard(
         id=name,

@@ -16,7 +16,7 @@ _NO_LINE = (0, 0, 0, 0)
 
 
 def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
-    """So many bytes in code for DSP, none in plain code; `path` is a folder, or the file under Source/."""
+    """Bytes in code for DSP, none in plain code. `path`: a folder or file under Source/."""
     file = path if path.endswith(".c") else f"{path}/{function}.c"
     rows = legacy_builds(file, function, _NO_LINE, _NO_LINE)
     return tuple(ScratchSize(number if each.dsp else term(0), each.origin, when) for each in rows)
@@ -25,7 +25,7 @@ def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tu
 _EVEN = all_of(SQUARE, equal(IN_C % 2, 0), equal(OUT_C % 2, 0), equal(OUT_W % 2, 0))
 
 CONVOLVE_Q7 = _sizes(_CONV, "arm_convolve_HWC_q7_basic", 4 * COLS)
-"""Two columns of 16 bits, whichever function runs."""
+"""Bytes of two columns of 16 bits, for every function."""
 CONVOLVE_Q15 = (
     *_sizes(_CONV, "arm_convolve_HWC_q15_fast", 4 * COLS, _EVEN),
     *_sizes(_CONV, "arm_convolve_HWC_q15_basic", 2 * COLS, SQUARE),

@@ -12,7 +12,7 @@ from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import operands
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.slicing_operators import CONCAT, SLICE
-from onnxlint_cmsis.rewrite.repairs.group_parts import GroupParts
+from onnxlint_cmsis.rewrite.repairs.group_parts import GroupParts, refusal_of_parts
 from onnxlint_cmsis.rewrite.repairs.repair import RepairMade, RepairRow
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def refusal(graph: Graph, record: LoweredLayer) -> str:
     if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
         return "several nodes quantize its result"
     wrong = next((node for node in layer_nodes(record) if node.graph), None)
-    return f"{wrong.label} is in a subgraph" if wrong is not None else ""
+    parts = refusal_of_parts(graph, layer_nodes(record), call.output_dims.c)
+    return parts if wrong is None else f"{wrong.label} is in a subgraph"
 
 
 def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:

@@ -1,4 +1,4 @@
-"""Average pooling of 8 bits: square planes, windows, strides and paddings alone."""
+"""Average pooling of 8 bits: only square planes, windows, strides and paddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution of 16 bits: fast, basic, and for planes that are not square the fast one alone."""
+"""Convolution of 16 bits: fast and basic; planes that are not square have only the fast one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ROWS = 4
 
 
 def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[ScratchSize, ...]) -> Wrapper:
-    """The choice of one data type; lines are those of `_opt` and of the other function."""
+    """The choice of one data type, with the lines of `_opt` and of the other function."""
     opt = f"{function}_opt"
     return Wrapper(
         entry=entry,

@@ -11,13 +11,13 @@ CONV = "ConvolutionFunctions"
 ABSENT = "the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0"
 """Reason in other releases."""
 OURS = (OuterTest(SQUARE, {}), OuterTest(UNIT_DILATION, {}))
-"""What no function asks: it has no argument that could say otherwise."""
+"""Tests that no function makes, since it has no argument for other shapes."""
 
 
 def checked(
     function: str, when: Condition, dsp: Lines, plain: Lines, dsp_alone: Condition | None = None
 ) -> tuple[Branch, ...]:
-    """A function with a check in each of its bodies; `dsp_alone` is what the code for DSP of 5.9.0 asks besides."""
+    """A function with a check in each body. `dsp_alone`: a further condition of the code for DSP of 5.9.0."""
     rows = legacy_builds(f"{CONV}/{function}.c", function, dsp, plain)
     asked = {each.name: all_of(when, UNIT_DILATION) for each in rows}
     if dsp_alone is not None:
@@ -26,6 +26,6 @@ def checked(
 
 
 def unchecked(function: str, when: Condition, lines: Lines, path: str = "") -> tuple[Branch, ...]:
-    """A function without a check, by its definition; `path` is that of its file where it is not named after it."""
+    """A function without a check, cited by its definition. `path`: its file, if it has another name."""
     origin = definition(path or f"{CONV}/{function}.c", function, lines)
     return (Branch(function, all_of(when, UNIT_DILATION), origin, tests=(*OURS, OuterTest(when, {}))),)

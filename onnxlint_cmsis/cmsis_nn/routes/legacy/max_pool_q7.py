@@ -1,4 +1,4 @@
-"""Max pooling of 8 bits: square planes, windows, strides and paddings alone."""
+"""Max pooling of 8 bits: only square planes, windows, strides and paddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions for q7 and q15 have no second argument for, each as a condition and its words."""
+"""Limits of the functions for q7 and q15 with one argument for both axes: a condition and its words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_DILATION = Limit(
 
 
 def one_for_both(function: str) -> tuple[Limit, ...]:
-    """The limits of a function whose arguments each stand for both axes, in the order of `SQUARE`."""
+    """The limits of a function with one argument for both axes, in the order of `SQUARE`."""
 
     def limit(when: Condition, have: str, takes: str) -> Limit:
         return Limit(when, f"its {have}; {function} takes one {takes} for both axes")
