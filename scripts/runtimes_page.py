@@ -75,7 +75,7 @@ weights), and their scales per channel. A name such as `CONV_2D#12` has the oper
 
 The cost of a layer is that of the call that TensorFlow Lite Micro makes for it. A dense layer with a result of more
 than two axes has no cost at other sizes: its depth decides which function takes it. Reference code has no predicted
-cost. Beside it a fix adds channels only to avoid an error or a wrong result.
+cost: next to it a fix adds channels only to avoid an error or a wrong result.
 
 A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
 product twice. The linter takes a value for a constant only where that rounding makes no difference.
