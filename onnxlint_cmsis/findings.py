@@ -95,6 +95,8 @@ class Content:
     """What to do about it, as sentences."""
     brief: str = ""
     """The message without what people need only when they look closer; empty where there is no such part."""
+    brief_remedy: str = ""
+    """The same of the remedy."""
 
     @property
     def text(self) -> str:

@@ -87,9 +87,17 @@ def unpromised(finding: Finding) -> Finding:
 
 def price_text(fact: ClassFact) -> str:
     """`-1,234 on cortex-m4 predicted instructions (not cycles), +16 bytes`."""
-    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
     where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
-    return f"{gains} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes"
+    return f"{_gains(fact)} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes"
+
+
+def brief_price(fact: ClassFact) -> str:
+    """`-1,234 on cortex-m4 predicted instructions, +16 bytes`, where a summary below says that these are no cycles."""
+    return f"{_gains(fact)} predicted instructions, {fact.bytes:+,} bytes"
+
+
+def _gains(fact: ClassFact) -> str:
+    return ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
 
 
 def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:

@@ -47,7 +47,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         mending.append(f"{near[0]} {_works(near[0])}{''.join(f', and so does {one}' for one in near[1:])}.")
     open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
     if repair and open_way:
-        mending.append(f"{_taken(*repair)}, of which no hazard is known ({repair[0].freedom.value}).")
+        mending.append(way_out(*repair))
     if not near and not open_way:
         mending += _way_round(subject, hazard)
     if repair and not open_way and not mending:
@@ -72,6 +72,11 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
 
 def _works(words: str) -> str:
     return "work" if words.endswith("channels") else "works"
+
+
+def way_out(change: Resize, kernel: str) -> str:
+    """The sentence on a channel count that may change and meets no hazard."""
+    return f"{_taken(change, kernel)}, of which no hazard is known ({change.freedom.value})."
 
 
 def _taken(change: Resize, kernel: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.class_fact import price_text, saved_facts
+from onnxlint_cmsis.checks.class_fact import brief_price, price_text, saved_facts
+from onnxlint_cmsis.checks.hazard_check import way_out
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.class_fact import ClassFact
@@ -22,7 +23,19 @@ def priced(findings: Iterable[Finding], repairs: Iterable[ClassFact]) -> Iterato
 
 
 def _priced(finding: Finding, fact: ClassFact) -> Finding:
-    text = f"--fix repairs it with {fact.want} channels for {fact.group.size}: {price_text(fact)}."
+    repair = f"--fix repairs it with {fact.want} channels for {fact.group.size}"
     properties = {**finding.properties, **{f"repair_{name}": value for name, value in saved_facts(fact).items()}}
-    remedy = f"{finding.remedy} {text}".strip()
-    return replace(finding, remedy=remedy, properties={**properties, "fixable": True})
+    return replace(
+        finding,
+        remedy=f"{finding.remedy} {repair}: {price_text(fact)}.".strip(),
+        brief_remedy=f"{_beside(finding, fact)} {repair}: {brief_price(fact)}.".strip(),
+        properties={**properties, "fixable": True},
+    )
+
+
+def _beside(finding: Finding, fact: ClassFact) -> str:
+    """The remedy without the sentence on the channel count that the fix gives as well."""
+    change = finding.resize
+    if change is None or (change.have, change.want) != (fact.group.size, fact.want):
+        return finding.remedy
+    return finding.remedy.replace(way_out(change, finding.wanted), "").strip()

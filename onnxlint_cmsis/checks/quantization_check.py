@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.quantizer import option_apart
+from onnxlint_cmsis.checks.quantizer import brief_advice, option_apart
 from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.findings import Statement
 from onnxlint_cmsis.graph.node_location import node_location
@@ -101,7 +101,9 @@ def statements(
         cause = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
         more = {**facts, **({"option": option} if option else {})}
         said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
-        yield replace(said, remedy=mending)
+        less = _becomes(subject, record) or _instead(offence, share, brief=True)
+        brief = f"{described(record.node)}: {decision.reason}. {less}"
+        yield replace(said, remedy=mending, brief=brief, brief_remedy=brief_advice(mending))
 
 
 def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
@@ -134,11 +136,13 @@ def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
     return any(record.weighted for record in records) if share is None else share >= ENOUGH
 
 
-def _instead(offence: Offence, share: float) -> str:
+def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
     """Who computes them, and how much of the model's work they are where they multiply by weights."""
     refused = offence.decision.verdict is Verdict.REFUSED
-    who = "No function of CMSIS-NN computes" if refused else "Plain code computes"
+    nobody = "No function computes" if brief else "No function of CMSIS-NN computes"
+    who = nobody if refused else "Plain code computes"
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
+    part = f" ({percent(share)} of the MACs)" if part and brief else part
     count = len(offence.records)
     return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
 

@@ -12,6 +12,8 @@ ONNX_RUNTIME = "onnx.quantize"
 """`producer_name` that `onnxruntime.quantization` writes (quant_utils.py)."""
 LONGEST_OPTION = 130
 """Characters of an option that a message holds: one tensor's numbers."""
+_WITH = ": with ONNX Runtime's quantizer, "
+_OVERRIDES = "TensorQuantOverrides"
 _ENDING = re.compile(r"(_QuantizeLinear_Input|_(Dequ|Qu)antizeLinear_Output|_(de)?quantized)(_\d+)?$")
 """What ONNX Runtime's quantizer puts behind the name of a tensor of the float model."""
 
@@ -20,7 +22,15 @@ def advice(graph: Graph, wanted: str, option: str = "") -> str:
     """What to change: the property, and the option of ONNX Runtime's quantizer where that wrote the model."""
     if graph.producer != ONNX_RUNTIME or not option:
         return f"{wanted}."
-    return f"{wanted}: with ONNX Runtime's quantizer, {option}."
+    return f"{wanted}{_WITH}{option}."
+
+
+def brief_advice(text: str) -> str:
+    """Advice whose option stands in brackets; `--explain` shows that of single tensors."""
+    wanted, found, option = text.removesuffix(".").partition(_WITH)
+    if not found:
+        return text
+    return f"{wanted} (see --explain)." if _OVERRIDES in option else f"{wanted} (ONNX Runtime: {option})."
 
 
 def option_apart(text: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from onnxlint_cmsis.reporters.plain import counted, paint, printable
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.summaries import fixable_text, summary_lines
-from onnxlint_cmsis.reporters.wrapping import labelled, wrapped
+from onnxlint_cmsis.reporters.wrapping import fits, labelled, wrapped
 from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
@@ -76,14 +76,24 @@ def _file(file: FileResult, run: Run) -> Iterator[str]:
     yield from fix_lines(file, run)
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
-        yield finding_line(file, finding, said(finding, file, run, brief=not run.explain), run)
-        for label, text in _details(finding, file, run):
-            if label in _ONCE and (label, text) in told:
-                continue
-            told.add((label, text))
-            yield labelled(label, text, run)
+        yield from _finding(finding, file, run, told)
     if not run.quiet:
         yield from _summary(file, run)
+
+
+def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, str]]) -> Iterator[str]:
+    """A finding and its details without those that were told; `help` ends the line before it where that has room."""
+    lines = [finding_line(file, finding, said(finding, file, run, brief=not run.explain), run)]
+    for label, text in _details(finding, file, run):
+        if label in _ONCE and (label, text) in told:
+            continue
+        told.add((label, text))
+        line = labelled(label, text, run)
+        if label == "help" and not run.explain and fits(lines[-1], f" {label}: {text}", run):
+            lines[-1] += paint(f" {label}: {text}", "faint", run.color)
+        else:
+            lines.append(line)
+    yield from lines
 
 
 def _summary(file: FileResult, run: Run) -> Iterator[str]:
@@ -95,7 +105,7 @@ def _summary(file: FileResult, run: Run) -> Iterator[str]:
 
 def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
-    remedy = what_to_do(finding)
+    remedy = what_to_do(finding, brief=not run.explain)
     if remedy:
         yield "do", with_short_names(remedy, file, run)
     if run.explain and "option" in finding.properties:
@@ -105,16 +115,18 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
     yield "help", f"onnxlint-cmsis rule {finding.code}"
 
 
-def what_to_do(finding: Finding) -> str:
+def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     """The remedy, and that a fix applies it."""
+    remedy = (brief and finding.brief_remedy) or finding.remedy
     if finding.properties.get(UNSAFELY):
         pads = "adds a Pad node behind the input instead"
-        does = pads if "hazard" in finding.properties else "does it; outputs may change by one step"
-        return f"{finding.remedy} --fix --unsafe-fixes {does}.".strip()
-    if not finding.properties.get("fixable") or "--fix" in finding.remedy:
-        return finding.remedy
+        does = "does it (outputs: up to one step)" if brief else "does it; outputs may change by one step"
+        does = pads if "hazard" in finding.properties else does
+        return f"{remedy} --fix --unsafe-fixes {does}.".strip()
+    if not finding.properties.get("fixable") or "--fix" in remedy:
+        return remedy
     verb = "repairs" if "hazard" in finding.properties else "does"
-    return f"{finding.remedy} --fix {verb} it.".strip()
+    return f"{remedy} --fix {verb} it.".strip()
 
 
 def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:

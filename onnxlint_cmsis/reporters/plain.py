@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 
 def printable(text: str) -> str:
@@ -17,6 +20,11 @@ def _escape(character: str) -> str:
 def paint(text: str, style: str, color: bool) -> str:
     """The text in a style of the terminal where colour is on."""
     return f"\x1b[{_COLORS[style]}m{text}\x1b[0m" if color else text
+
+
+def unpainted(text: str) -> str:
+    """The text without styles."""
+    return _STYLE.sub("", text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import paint, printable
+from onnxlint_cmsis.reporters.plain import paint, printable, unpainted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.reporters.report_run import Run
@@ -33,6 +33,11 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
         drop_whitespace=True,
     )
     return "\n".join(lines).replace(_TIED, " %")
+
+
+def fits(lines: str, more: str, run: Run) -> bool:
+    """Whether the last of some lines has room for more; lines without a limit take nothing on."""
+    return run.width > 0 and len(unpainted(lines.rpartition("\n")[2])) + len(more) <= run.width
 
 
 def labelled(label: str, text: str, run: Run) -> str:

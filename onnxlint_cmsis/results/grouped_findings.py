@@ -41,20 +41,30 @@ def brief_text(finding: Finding) -> str:
     if not finding.brief:
         return finding.message
     if finding.others:
-        return " ".join(filter(None, (finding.brief, _more([*finding.others]), _gain(finding, PLAN))))
+        more = f"Also {_places([*finding.others])}."
+        return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN))))
     gain = _gain(finding, "")
     return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
 
 
 def _more(others: list[Finding]) -> str:
-    """A sentence: 'b', 'c', 'd' and 28 more."""
-    names = list(dict.fromkeys(each.location.node or each.location.tensor for each in others))
-    named = [f"'{name}'" for name in names if name][:SHOWN]
+    """A sentence that names the other places."""
+    return f"The same holds {'for ' if _named(others) else ''}{_places(others)}."
+
+
+def _places(others: list[Finding]) -> str:
+    """`'b', 'c', 'd' and 28 more`; `2 more times` where none has a name."""
+    named = _named(others)
     rest = len(others) - len(named)
     if not named:
-        return f"The same holds {rest} more {'time' if rest == 1 else 'times'}."
-    more = f" and {rest} more" if rest else ""
-    return f"The same holds for {', '.join(named)}{more}."
+        return f"{rest} more {'time' if rest == 1 else 'times'}"
+    return f"{', '.join(named)}{f' and {rest} more' if rest else ''}"
+
+
+def _named(others: list[Finding]) -> list[str]:
+    """The first names, in quotes."""
+    names = list(dict.fromkeys(each.location.node or each.location.tensor for each in others))
+    return [f"'{name}'" for name in names if name][:SHOWN]
 
 
 def _gain(finding: Finding, of: str) -> str:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis import __version__
 from onnxlint_cmsis.config.keys import FORMATS
+from onnxlint_cmsis.findings import UNSAFELY
 from onnxlint_cmsis.reporters import MODULES, render
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import printable, unpainted
 from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.results.grouped_findings import grouped
 from onnxlint_cmsis.types import Level
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
@@ -79,6 +81,44 @@ def test_a_finding_is_three_parts_unless_asked_to_explain():
     where, do, help_ = render("full", a_run([finding], quiet=True)).splitlines()
     assert (where.endswith(brief), "Do it." in do, "rule CNN" in help_) == (True, True, True)
     assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_help_ends_the_line_before_it_where_that_has_room(color):
+    help_ = "onnxlint-cmsis rule CNN302"
+    texts = ("Do it.", "x" * 34, "x" * 35)  # 13 columns of label, 33 of help: 34 fill the line
+    first, last, over = (
+        unpainted(render("full", a_run([replace(wrong_result(), remedy=text)], quiet=True, width=80, color=color)))
+        for text in texts
+    )
+    assert first.splitlines()[1] == f"    do       Do it. help: {help_}"
+    assert [len(line) for line in last.splitlines()][1:] == [80]
+    assert over.splitlines()[1:] == [f"    do       {texts[2]}", f"    help     {help_}"]
+    assert render("full", a_run([wrong_result()], quiet=True, width=120)).count("\n") == 1
+
+
+@pytest.mark.parametrize("more", [{"width": 0}, {"width": 80, "explain": True}])
+def test_help_stands_alone_in_lines_without_end_and_in_explanations(more):
+    text = render("full", a_run([replace(wrong_result(), remedy="Do it.")], quiet=True, **more))
+    assert text.splitlines()[-2:] == ["    do       Do it.", "    help     onnxlint-cmsis rule CNN302"]
+
+
+def test_the_default_text_takes_the_short_remedy():
+    finding = replace(wrong_result(), remedy="Do it, in many words.", brief_remedy="Do it.")
+    short, long, concise = (
+        render(form, a_run([finding], explain=explain, quiet=True))
+        for form, explain in (("full", False), ("full", True), ("concise", False))
+    )
+    assert ["in many words" in text for text in (short, long, concise)] == [False, True, True]
+    unsafe = replace(finding, properties={UNSAFELY: True})
+    assert "Do it. --fix --unsafe-fixes does it (outputs: up to one step)." in render("full", a_run([unsafe]))
+
+
+def test_other_places_are_named_in_few_words():
+    same = replace(wrong_result(node="a"), cause="c", brief="Conv 'a': wrong.")
+    (one,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
+    assert "m.onnx: CNN302 error Conv 'a': wrong. Also 'b', 'c', 'd' and 1 more.\n" in render("full", a_run([one]))
+    assert "The same holds for 'b', 'c', 'd' and 1 more." in render("concise", a_run([one]))
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "github", "rdjson", "gitlab", "junit"])
@@ -201,7 +241,9 @@ def test_json_names_every_field_of_a_finding():
     from onnxlint_cmsis.types import Source
 
     finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
-    assert {field.name for field in fields(Finding)} - {"asks", "brief"} <= set(finding)  # which are about the text
+    assert {field.name for field in fields(Finding)} - {"asks", "brief", "brief_remedy"} <= set(
+        finding
+    )  # about the text
     for kind, found in ((Location, "location"), (Resize, "resize")):
         assert set(kind._fields) <= set(finding[found])
     assert set(Source._fields) <= set(finding["sources"][0])

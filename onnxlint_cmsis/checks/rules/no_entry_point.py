@@ -106,6 +106,8 @@ class _Weight(NamedTuple):
     """Level of what is said of them."""
     text: str
     """Their share, as a sentence; empty where it is unknown."""
+    brief: str
+    """The same in few words."""
     share: float | None
     """Part of 1; None where it is unknown."""
 
@@ -115,12 +117,13 @@ def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
     share = share_of_work(model.work, nodes)
     if share is None:
         weighted = any(record.weighted for record in nodes.values())
-        return _Weight(Level.WARNING if weighted else Level.NOTE, "", None)
+        return _Weight(Level.WARNING if weighted else Level.NOTE, "", "", None)
     macs = total(model.work[index].macs for index in nodes)
     mine, unit = (macs, "multiply-accumulates") if macs else (_elements(model, nodes), "elements gone over")
     who = "It does" if len(nodes) == 1 else "Nodes of this reason do"
     text = f" {who} {percent(share)} of the model's work ({mine:,} {unit})."
-    return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, round(share, 4))
+    brief = f" {who} {percent(share)} of the work."
+    return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, brief, round(share, 4))
 
 
 def _elements(model: ModelAnalysis, nodes: Iterable[int]) -> int:
@@ -136,12 +139,14 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
     if weight.share is not None:
         facts["share"] = weight.share
     operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+    text = f"{operator} '{node.label}': no kernel: {reason}."
     return Statement(
-        f"{operator} '{node.label}': no kernel: {reason}.{weight.text}",
+        f"{text}{weight.text}",
         node_location(path, node),
         targets=(layer.target.label,) if layer else (),
         sources=layer.entry_sources() if layer else (),
         level=weight.level,
         properties=facts,
         cause=reason,
+        brief=f"{text}{weight.brief}",
     )

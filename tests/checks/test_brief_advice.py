@@ -1,0 +1,59 @@
+"""Advice in few words: what the default text prints, `--explain` the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint_cmsis.checks.class_fact import ClassFact
+from onnxlint_cmsis.checks.hazard_check import way_out
+from onnxlint_cmsis.checks.priced_repairs import priced
+from onnxlint_cmsis.checks.quantizer import brief_advice
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.dims.result import DimensionClass
+from onnxlint_cmsis.findings import Finding, Location, Resize
+from onnxlint_cmsis.types import Freedom, Level
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        ("Quantize it.", "Quantize it."),
+        (
+            "Quantize it: with ONNX Runtime's quantizer, per_channel=True.",
+            "Quantize it (ONNX Runtime: per_channel=True).",
+        ),
+        (
+            'Give it one: with ONNX Runtime\'s quantizer, extra_options={"TensorQuantOverrides": {"a": [{}]}}.',
+            "Give it one (see --explain).",
+        ),
+    ],
+)
+def test_the_option_of_a_quantizer_stands_in_brackets(text: str, brief: str) -> None:
+    assert brief_advice(text) == brief
+
+
+def repaired(want: int) -> Finding:
+    """A finding that asks for 17 channels, where the plan gives `want`."""
+    change = Resize("input_dims.c", "x", 1, 12, 17, Freedom.FREE)
+    remedy = f"pads=[0, 0] works. {way_out(change, 'arm_convolve_s8')}"
+    finding = Finding(
+        "CNN302", "wrong-result", Level.ERROR, "Conv 'u1' is wrong", Location("m.onnx", "u1"), resize=change,
+        wanted="arm_convolve_s8", properties={"hazard": "h"}, remedy=remedy,
+    )  # fmt: skip
+    group = DimensionClass(0, 12, (), (), (), Freedom.FREE, ())
+    place, targets = Location("m.onnx", "u1"), (parse_target("m4", "7.0.0"),)
+    fact = ClassFact(group, want, place, targets, saved=(-100,), plan_saved=(-100,), bytes=5, repaired=(("h", "u1"),))
+    (found,) = priced([finding], [fact])
+    return found
+
+
+def test_a_channel_count_that_fix_gives_is_told_once() -> None:
+    found = repaired(17)
+    price = "+100 on cortex-m4 predicted instructions"
+    assert found.brief_remedy == f"pads=[0, 0] works. --fix repairs it with 17 channels for 12: {price}, +5 bytes."
+    assert "17 input channels for 12 take arm_convolve_s8, of which no hazard is known (FREE)." in found.remedy
+    assert found.remedy.endswith(f"{price} (not cycles), +5 bytes.")
+
+
+def test_a_channel_count_that_fix_does_not_give_stays() -> None:
+    assert "17 input channels for 12 take arm_convolve_s8" in repaired(24).brief_remedy
