@@ -37,7 +37,7 @@ def test_shapes_held_apart_are_predicted_as_published(release: str, isa: Isa) ->
     found = fit_later_costs.published(rows, table_of(release, isa) or {})
     told = file_of(release, isa)["later"]["apart_error_percent"]
     assert found == told
-    assert sum(error["rows"] for error in found.values()) > (2500 if release in ("7.0.0", "main") else 100)
+    assert sum(error["rows"] for error in found.values()) > (2400 if release in ("7.0.0", "main") else 100)
 
 
 def test_every_published_error_is_small() -> None:
