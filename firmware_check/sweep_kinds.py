@@ -88,8 +88,8 @@ MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "secon
 
 `front_c`: channels padded in front. `rank`, `axis_*`: a permutation. `second_*`: size of the second operand. `data`: 0
 a fixed pattern, 1 equal values, 2 one 127 in each row and the others `level` below, from 3 on random numbers of that
-seed with `spread` different values. `shift`: 0 takes 22 for a softmax, which skips values over 100 below the
-largest; other values skip those over 200 below."""
+seed with `spread` different values. `shift`: 0 takes 22 for a softmax on int8, which skips values over 100 below the
+largest; other values skip those over 200 below. A softmax on int16 takes 1 for 0."""
 
 
 def callable_kinds(library: Library) -> list[str]:

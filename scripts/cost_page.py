@@ -64,11 +64,14 @@ number of columns is kernel area times input channels. int16 layers have biases 
 
 ## Softmax: a range
 
-For a softmax on int8 `layers` adds the least and the most instructions, `instructions_range` in JSON. In
-arm_nn_softmax_common_s8 a value `diff_min` or more below the largest of its row costs 28 to 60 instructions. Any other
-value costs up to 540 (scalar, dsp) or 730 (Cortex-M55, whose code gcc 12.2 leaves scalar). The least is for rows in
-which only the largest value counts. The most is for rows in which all values count and differ from the largest. Every
-softmax measured with random data lay between them, to half a percent.
+For a softmax `layers` adds the least and the most instructions, `instructions_range` in JSON. With int8 inputs
+arm_nn_softmax_common_s8 takes 28 to 60 instructions for a value `diff_min` or more below the largest of its row. Any
+other value costs up to 540 (scalar, dsp) or 730 (Cortex-M55, whose code gcc 12.2 leaves scalar). The least is for rows
+in which only the largest value counts. The most is for rows in which all values count and differ from the largest.
+Every softmax measured with random data lay between them, to half a percent.
+
+A softmax on int16 costs one of two numbers, 9 to 16 % apart: the least where its input has a scale of at least
+10 / 65535, the most where the scale is smaller.
 
 ## What is unknown
 
@@ -76,9 +79,9 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
 
 * CMSIS-NN of CMSIS 5 and compilers other than gcc;
 * before 7.0.0: transposed convolutions, 16-bit and 4-bit layers;
-* kernels that were not measured: batch matrix product, concatenation, LSTM, SVDF, softmax from int8 to int16 (only its
-  range is known), fully connected layers with a scale per channel;
-* softmax on int16: the values decide, by up to 16 % at one size (7.0.0, softmaxes of several scales);
+* kernels that were not measured: batch matrix product, concatenation, LSTM, SVDF, fully connected layers with a scale
+  per channel;
+* softmax with results of 16 bits, of which the range is known;
 * fully connected layers whose weights have a zero-point: 4 to 29 % more than without one (7.0.0, depths of 16 to 640);
 * cases that were not measured: grouped convolutions, dilated depthwise layers of int8, int8 pooling of several images,
   int8 average pooling with padding on scalar CPUs, softmax over a plane, softmax on MVE in 4.0.0, transposed

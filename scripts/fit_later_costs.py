@@ -18,7 +18,7 @@ import numpy as np
 
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost.data_range import ends_of
+from onnxlint_cmsis.cmsis_nn.cost.data_range import KERNELS, ends_of
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts
@@ -31,7 +31,7 @@ DIGITS = 2
 TOLERANCE = 0.001
 """Largest difference of two fits, relative to their prediction for a measured row."""
 LEAST, MOST = 255, 2
-"""Levels of a softmax's data for the least and the most instructions."""
+"""Levels of an int8 softmax's data for the least and the most instructions; of an int16 one the shift decides."""
 
 
 class LaterRow(NamedTuple):
@@ -78,11 +78,12 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
     call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
     taken = route(call, target)
     kernel = taken.effective
-    if call.entry.startswith("softmax_s8"):
+    if kernel in KERNELS:
         ends = ends_of(call, target.isa, taken)
-        if ends is None or "level" not in record:
+        if ends is None or not record.keys() & {"level", "shift"} or "spread" in record:
             return None
-        place, word = (0, "least") if record["level"] == LEAST else (1, "most")
+        least = record["level"] == LEAST if "level" in record else record["shift"] > 0
+        place, word = (0, "least") if least else (1, "most")
         return LaterRow(f"{kernel}, {word}", call.entry, call, ends[place], instructions, record["part"])
     counts = counts_of(call, target, taken)
     if call.entry == "transpose_conv_s8" and kernel == "arm_convolve_s8":

@@ -37,7 +37,7 @@ def test_shapes_held_apart_are_predicted_as_published(release: str, isa: Isa) ->
     found = fit_later_costs.published(rows, table_of(release, isa) or {})
     told = file_of(release, isa)["later"]["apart_error_percent"]
     assert found == told
-    assert sum(error["rows"] for error in found.values()) > (2400 if release in ("7.0.0", "main") else 100)
+    assert sum(error["rows"] for error in found.values()) > (2500 if release in ("7.0.0", "main") else 100)
 
 
 def test_every_published_error_is_small() -> None:
@@ -99,6 +99,22 @@ def test_the_number_of_a_softmax_lies_in_its_range() -> None:
         target = parse_isa(isa.value)
         least, most = instructions_range(call, target, route(call, target)) or (0, 0)
         assert least < (cost(call, target) or 0) < most
+
+
+def test_the_shift_of_a_softmax_on_int16_takes_one_end_of_its_range() -> None:
+    checked = 0
+    for record in fit_later_costs.records():
+        if record["kind"] != "softmax_s16" or record["in_c"] == 1:
+            continue
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        for build, measured in record["instructions"].items():
+            target = parse_isa(build.rpartition("-")[2], "7.0.0")
+            assert cost(call, target) is None
+            least, most = instructions_range(call, target, route(call, target)) or (0, 0)
+            assert (least if record["shift"] > 0 else most) == pytest.approx(measured, rel=0.03)
+            assert least < most
+            checked += 1
+    assert checked > 600
 
 
 def test_only_data_make_a_range() -> None:

@@ -1,21 +1,23 @@
-"""Kernels whose instructions depend on the data: the least and the most that a call retires.
+"""Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.
 
 arm_nn_softmax_common_s8 (SoftmaxFunctions/arm_nn_softmax_common_s8.c, 7.0.0) skips the exponential of a value that lies
 diff_min or more below the largest of its row, in both of its loops. A call retires the least where
 each row computes only its largest value, and the most where it computes all values and they differ from the largest.
+
+arm_softmax_s16 (arm_softmax_s16.c, 7.0.0) takes one of two numbers: gcc makes code of arm_nn_requantize for each sign
+of the shift. The least is for shifts above 0, which input scales of at least 10 / 65535 have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Isa, KernelCall, Target
 
-KERNELS = {"arm_softmax_s8": "softmax_s8", "arm_softmax_s8_s16": "softmax_s8_s16"}
-"""Function to the stem of its pieces."""
 ENDS = ("least", "most")
 
 
@@ -30,15 +32,15 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 
 def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
-    """Runs of each piece for the least and the most; None where the data decide nothing, or a size is unknown."""
-    name, sizes = KERNELS.get(taken.effective), sizes_of(call)
-    if name is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
+    """Runs of each piece for the least and the most; None where one number holds, or a size is unknown."""
+    row, sizes = KERNELS.get(taken.effective), sizes_of(call)
+    if row is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
         return None
-    least, most = (_counts(f"{name}.{end}", sizes, isa) for end in ENDS)
+    least, most = (row.counts(f"{row.stem}.{end}", sizes, isa) for end in ENDS)
     return least, most
 
 
-def _counts(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def _counts_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     """Runs for the largest of a row, the other values, and on MVE gcc's vectors that search the largest."""
     rows, length = sizes.n, sizes.in_c
     counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * (length - 1)}
@@ -53,6 +55,39 @@ def _counts(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
         f"{name}.single.enter": rows * (rest % 8 > 0),
         f"{name}.short": rows * (length < 17) * length,
     }
+
+
+def _counts_s16(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """Runs for each row and value; on MVE gcc searches rows of over 10 values for the largest, eight at a time."""
+    rows, length = sizes.n, sizes.in_c
+    counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * length}
+    if isa is not Isa.MVE:
+        return counts
+    long = 1 * (length > 10)
+    tail = (length - 1) % 8 * long + (length - 1) * (1 - long)
+    return counts | {
+        f"{name}.eights": rows * long,
+        f"{name}.eight": rows * long * ((length - 1) // 8),
+        f"{name}.single": rows * tail,
+        f"{name}.single.enter": rows * (tail > 0),
+    }
+
+
+class RangeRow(NamedTuple):
+    """A function without one number."""
+
+    stem: str
+    """First part of the names of its pieces."""
+    counts: Callable[[str, LoopSizes, Isa], Counts]
+    """Runs of the pieces of one end, which bear the name given."""
+
+
+KERNELS = {
+    "arm_softmax_s8": RangeRow("softmax_s8", _counts_s8),
+    "arm_softmax_s8_s16": RangeRow("softmax_s8_s16", _counts_s8),
+    "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16),
+}
+"""Function to its row."""
 
 
 def _total(counts: Counts, table: Mapping[str, float]) -> float:
