@@ -70,7 +70,7 @@ other value costs up to 540 (scalar, dsp) or 730 (Cortex-M55, whose code gcc 12.
 in which only the largest value counts. The most is for rows in which all values count and differ from the largest.
 Every softmax measured with random data lay between them, to half a percent.
 
-A softmax on int16 costs one of two numbers, 9 to 16 % apart: the least where its input has a scale of at least
+A softmax on int16 costs one of two numbers, 3 to 16 % apart: the least where its input has a scale of at least
 10 / 65535, the most where the scale is smaller.
 
 ## What is unknown

@@ -101,11 +101,14 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """The least and the most instructions of layers whose data decide."""
+    """The least and the most instructions of layers without one number, and what decides."""
+    from onnxlint_cmsis.cmsis_nn.cost.data_range import KERNELS
+
     for row in rows:
         found, node = row.get("instructions_range"), label_of(row)
         if isinstance(found, list):
-            yield f"  {names.get(node, node)}: {found[0]:,} to {found[1]:,} instructions, the data decide"
+            why = KERNELS[str(row.get("effective") or row["kernel"])].decides
+            yield f"  {names.get(node, node)}: {found[0]:,} to {found[1]:,} instructions, {why}"
 
 
 def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:

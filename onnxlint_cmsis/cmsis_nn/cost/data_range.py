@@ -80,12 +80,15 @@ class RangeRow(NamedTuple):
     """First part of the names of its pieces."""
     counts: Callable[[str, LoopSizes, Isa], Counts]
     """Runs of the pieces of one end, which bear the name given."""
+    decides: str
+    """What decides, as a clause."""
 
 
+_DATA = "the data decide"
 KERNELS = {
-    "arm_softmax_s8": RangeRow("softmax_s8", _counts_s8),
-    "arm_softmax_s8_s16": RangeRow("softmax_s8_s16", _counts_s8),
-    "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16),
+    "arm_softmax_s8": RangeRow("softmax_s8", _counts_s8, _DATA),
+    "arm_softmax_s8_s16": RangeRow("softmax_s8_s16", _counts_s8, _DATA),
+    "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
 

@@ -105,21 +105,30 @@ def _opt_mve(sizes: LoopSizes) -> Counts:
     return counts
 
 
-def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
-    plane, vectors = sizes.plane, up(channels, 4)
-    left = sizes.pixels % 4
+def gathered_windows(name: str, sizes: LoopSizes, channels: int) -> Counts:
+    """Windows of a block of channels that MVE code gathers: rows of the filter in the input, taps in the padding."""
+    plane = sizes.plane
     outside = sizes.pixels * sizes.taps - plane.inside
     above = plane.h.before * sizes.out_w * sizes.filter_w
     below = plane.h.after * sizes.out_w * sizes.filter_w
     counts = {
-        "opt.block": 1,
-        "opt.row": sizes.out_h,
-        "opt.pixel": sizes.pixels,
-        "opt.filter_row": plane.h.inside * sizes.out_w,
-        "opt.filter_row.outside": (plane.h.before + plane.h.after) * sizes.out_w,
-        "opt.above": above,
-        "opt.below": below,
-        "opt.beside": outside - above - below,
+        f"{name}.block": 1,
+        f"{name}.row": sizes.out_h,
+        f"{name}.pixel": sizes.pixels,
+        f"{name}.filter_row": plane.h.inside * sizes.out_w,
+        f"{name}.filter_row.outside": (plane.h.before + plane.h.after) * sizes.out_w,
+        f"{name}.above": above,
+        f"{name}.below": below,
+        f"{name}.beside": outside - above - below,
+    }
+    add(counts, block(Isa.MVE, f"{name}.copy", plane.inside, channels))
+    add(counts, block(Isa.MVE, f"{name}.fill", outside, channels))
+    return counts
+
+
+def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
+    vectors, left = up(channels, 4), sizes.pixels % 4
+    counts = gathered_windows("opt", sizes, channels) | {
         "opt.left.enter": left > 0,
         "opt.left": left,
         "opt.left.vector": left * vectors,
@@ -129,8 +138,6 @@ def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
         counts[name] = fours
         counts[f"{name}.vector"] = fours * vectors
         counts[f"{name}.tap"] = fours * vectors * sizes.taps
-    add(counts, block(Isa.MVE, "opt.copy", plane.inside, channels))
-    add(counts, block(Isa.MVE, "opt.fill", outside, channels))
     return counts
 
 

@@ -6,7 +6,8 @@ NNSupportFunctions/arm_nn_depthwise_conv_nt_t_s4.c.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.cost.memory import block, library_block, widen
+from onnxlint_cmsis.cmsis_nn.cost.depthwise_cost import gathered_windows
+from onnxlint_cmsis.cmsis_nn.cost.memory import library_block, widen
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, add
 from onnxlint_cmsis.types import Isa
@@ -105,21 +106,9 @@ def _opt_mve(sizes: LoopSizes) -> Counts:
 
 
 def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
-    plane, vectors, odd = sizes.plane, up(channels, 4), sizes.in_c % 2
+    vectors, odd = up(channels, 4), sizes.in_c % 2
     fours, left = divmod(sizes.pixels, 4)
-    outside = sizes.pixels * sizes.taps - plane.inside
-    above = plane.h.before * sizes.out_w * sizes.filter_w
-    below = plane.h.after * sizes.out_w * sizes.filter_w
-    counts = {
-        "opt_s4.block": 1,
-        "opt_s4.row": sizes.out_h,
-        "opt_s4.pixel": sizes.pixels,
-        "opt_s4.filter_row": plane.h.inside * sizes.out_w,
-        "opt_s4.filter_row.outside": (plane.h.before + plane.h.after) * sizes.out_w,
-        "opt_s4.above": above,
-        "opt_s4.below": below,
-        "opt_s4.beside": outside - above - below,
-    }
+    counts = gathered_windows("opt_s4", sizes, channels)
     for name, times in (("opt_s4.four", fours), ("opt_s4.left", left)):
         counts |= {
             name: times,
@@ -128,6 +117,4 @@ def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
             f"{name}.tap": times * vectors * sizes.taps * (1 - odd),
             f"{name}.tap.odd": times * vectors * sizes.taps * odd,
         }
-    add(counts, block(Isa.MVE, "opt_s4.copy", plane.inside, channels))
-    add(counts, block(Isa.MVE, "opt_s4.fill", outside, channels))
     return counts

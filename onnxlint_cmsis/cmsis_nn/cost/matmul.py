@@ -77,6 +77,11 @@ def _depth(isa: Isa, name: str, times: int, depth: int, widest: int) -> Counts:
     """The loop over the depth: one at a time on scalar, by `widest`, 4 and 1 on dsp."""
     if isa is Isa.SCALAR:
         return {f"{name}.depth": times * depth}
+    return depth_on_dsp(name, times, depth, widest)
+
+
+def depth_on_dsp(name: str, times: int, depth: int, widest: int) -> Counts:
+    """The loop over the depth on dsp: by `widest`, then by 4, then one after the other."""
     counts = dict(by_rest(name, times, depth, 4, "tail")[1:])
     blocks = depth
     if widest > 4:

@@ -7,8 +7,9 @@ Where the depth is odd, a weight of every second channel lies in the byte of the
 
 from __future__ import annotations
 
+from onnxlint_cmsis.cmsis_nn.cost.matmul import depth_on_dsp
 from onnxlint_cmsis.cmsis_nn.cost.plane import up
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, by_rest
+from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts
 from onnxlint_cmsis.types import Isa
 
 
@@ -138,11 +139,4 @@ def _parts(isa: Isa, name: str, times: int, depth: int, widest: int) -> Counts:
     counts: Counts = {name: times}
     if isa is Isa.SCALAR:
         return counts | {f"{name}.two": times * (depth // 2), f"{name}.two.enter": times * (depth > 1)}
-    blocks = depth
-    if widest > 4:
-        counts[f"{name}.depth_{widest}"] = times * (depth // widest)
-        counts[f"{name}.depth_{widest}.enter"] = times * (depth >= widest)
-        blocks = depth % widest
-    counts[f"{name}.depth_4"] = times * (blocks // 4)
-    counts[f"{name}.depth_4.enter"] = times * (blocks >= 4)
-    return counts | dict(by_rest(name, times, depth, 4, "tail")[1:])
+    return counts | depth_on_dsp(name, times, depth, widest)
