@@ -143,26 +143,6 @@ def repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-LONGEST = 220
-"""Lines of a module: more does not tell one story."""
-TABLES = {
-    "onnxlint_cmsis/cmsis_nn/hazards/convolution_hazards.py": "hazards of convolutions",
-    "onnxlint_cmsis/config/settings.py": "fields of Settings with their docs",
-    "onnxlint_cmsis/runtimes/tflm_conditions.py": "conditions of TensorFlow Lite Micro",
-}
-"""Modules that are rows of data, which may be as many as there are facts."""
-
-
-def lines_of(path: Path) -> int:
-    return len(path.read_text(encoding="utf-8").splitlines())
-
-
-def test_a_module_tells_one_story() -> None:
-    """A long module that is no table is split by idea; a list that names a short one is out of date."""
-    sizes = {path.relative_to(ROOT).as_posix(): lines_of(path) for path in SOURCES}
-    assert {place for place, lines in sizes.items() if lines > LONGEST} == TABLES.keys()
-
-
 def test_every_room_has_a_floor() -> None:
     assert {room(path) for path in MODULES} == {"__init__", *FLOOR}
 
