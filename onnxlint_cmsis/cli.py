@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from onnxlint_cmsis.commands.command_table import COMMANDS
-from onnxlint_cmsis.commands.options import PROGRAM
 from onnxlint_cmsis.errors import UsageError
 
 USAGE = 2
@@ -98,9 +97,9 @@ def _run(command: str, argv: list[str]) -> int:
 
 def complain(message: str) -> int:
     """Print one line to standard error; the exit code for it."""
-    from onnxlint_cmsis.reporters.plain import printable
+    from onnxlint_cmsis.commands.terminal import say
 
-    print(f"{PROGRAM}: error: {printable(message)}", file=sys.stderr)
+    say(f"error: {message}")
     return USAGE
 
 

@@ -9,6 +9,7 @@ from onnxlint_cmsis.commands.options import CommandParser, add_keys, configurati
 from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -77,11 +78,9 @@ def _version(text: str, configuration: Configuration) -> ModelVersion:
 
 def _rendered(args: argparse.Namespace, found: ModelDifference, over: tuple[Figure, ...]) -> str:
     if args.form == "json":
-        import json
-
         from onnxlint_cmsis.comparison.comparison_json import comparison_json
 
-        return json.dumps(comparison_json(found, over), indent=1) + "\n"
+        return json_text(comparison_json(found, over))
     if args.form == "markdown":
         from onnxlint_cmsis.comparison.comparison_markdown import comparison_markdown
 

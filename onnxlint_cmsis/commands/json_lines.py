@@ -11,6 +11,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.config.keys import ROUTE_TARGET
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +58,7 @@ def _answer_lines(lines: Iterable[bytes], target: Target, answer: Answer) -> int
         except Exception as error:
             says = str(error) if isinstance(error, ValueError) else f"internal error: {type(error).__name__}: {error}"
             result, code = {"line": number, "error": says}, 2
-        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.write(json_text(result, None))
     return code
 
 

@@ -9,6 +9,7 @@ from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
 from onnxlint_cmsis.errors import CalibrationError, UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -53,11 +54,9 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     report = _report(args.file, configuration(args).settings_for(args.file), args.calibration)
     if args.form == "json":
-        import json
-
         total = [_fields(each) for each in report.totals]
         shown = {"version": VERSION, "path": args.file, "layers": report.rows, "totals": total, "instructions": MEANING}
-        sys.stdout.write(json.dumps(shown, indent=1) + "\n")
+        sys.stdout.write(json_text(shown))
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 

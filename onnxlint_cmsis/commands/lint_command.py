@@ -12,9 +12,11 @@ from onnxlint_cmsis.commands.discover import STDIN, discover
 from onnxlint_cmsis.commands.gitignore import ignored_by_git
 from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.lint_options import STDIN_NAME, make_parser
-from onnxlint_cmsis.commands.options import PROGRAM, configuration
+from onnxlint_cmsis.commands.options import configuration
+from onnxlint_cmsis.commands.terminal import columns, say, wants_color
 from onnxlint_cmsis.config.globs import matches_any
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -38,9 +40,9 @@ def run(argv: list[str]) -> int:
         ignored=lambda folder, files: ignored_by_git(folder, files) if _respects(settings, folder) else frozenset(),
     )
     for folder in found.empty:
-        print(f"{PROGRAM}: warning: no .onnx or .tflite file in {folder}", file=sys.stderr)
+        say(f"warning: no .onnx or .tflite file in {folder}")
     if args.show_files:
-        return _print("".join(f"{path}\n" for path in found.files))
+        return _print("".join(f"{printable(path)}\n" for path in found.files))
     mode = _mode(args)
     files = _each_once(found.files) if mode else found.files
     _check_outputs(args, files)
@@ -115,21 +117,15 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
         linted.append(each)
         progress.step(each.job.path)
         if args.verbose:
-            print(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}", file=sys.stderr)
+            print(printable(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}"), file=sys.stderr)
         if each.file.error:
-            _complain(f"{each.job.path}: internal error: {each.file.error}; please report it (-v shows where)")
+            say(f"{each.job.path}: internal error: {each.file.error}; please report it (-v shows where)")
             if args.verbose:
-                print(each.trace, file=sys.stderr)
+                print("\n".join(map(printable, each.trace.splitlines())), file=sys.stderr)
         elif not each.file.readable and not each.file.findings:
-            _complain(f"{each.job.path}: it could not be read, and the rule that says why does not run")
+            say(f"{each.job.path}: it could not be read, and the rule that says why does not run")
     progress.close()
     return linted
-
-
-def _complain(text: str) -> None:
-    from onnxlint_cmsis.reporters.plain import printable
-
-    print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
 
 
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -> int:
@@ -166,7 +162,6 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
 
 
 def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, leading: Settings, code: int) -> Run:
-    from onnxlint_cmsis.commands.terminal import columns, wants_color
     from onnxlint_cmsis.reporters.report_run import Run
 
     targets = [target for each in linted for target in each.job.settings.targets] or leading.targets
@@ -197,7 +192,9 @@ def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     readable = [each for each in linted if each.file.readable and not each.file.error]
     number = baseline.write(args.write_baseline, [(each.job.path, each.file.findings) for each in readable])
     if not args.quiet:
-        _print(f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}\n")
+        _print(
+            f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {printable(args.write_baseline)}\n"
+        )
     return 2 if exit_code(each.file for each in linted) == 2 else 0
 
 

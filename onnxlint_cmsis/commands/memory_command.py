@@ -11,6 +11,7 @@ from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
+from onnxlint_cmsis.reporters.plain import json_text
 from onnxlint_cmsis.reporters.wrapping import wrapped
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
@@ -46,12 +47,8 @@ def run(argv: list[str]) -> int:
         _check_runtime(str(settings.raw["runtime"]))
     reports = _reports(args.file, name, settings)
     if args.form == "json":
-        import json
-
         head = {"version": VERSION, "path": args.file, "runtime": settings.runtime.label}
-        sys.stdout.write(
-            json.dumps({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports}, indent=1) + "\n"
-        )
+        sys.stdout.write(json_text({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports}))
     else:
         sys.stdout.write(f"{wrapped(_headline(settings), columns())}\n\n")
         sys.stdout.write("\n".join(_text(report) for report in reports))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -62,8 +63,6 @@ def _page(args: argparse.Namespace) -> str:
 
 
 def _overlay(args: argparse.Namespace) -> str:
-    import json
-
     from onnxlint_cmsis.html_report.model_explorer import node_data
     from onnxlint_cmsis.html_report.report_input import report_input
 
@@ -72,4 +71,4 @@ def _overlay(args: argparse.Namespace) -> str:
     given = report_input(args.file, configuration(args))
     if len(given.model.settings.targets) != 1:
         raise UsageError("--overlay shows one target: name it with --target")
-    return json.dumps(node_data(given), indent=1) + "\n"
+    return json_text(node_data(given))

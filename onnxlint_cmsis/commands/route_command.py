@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.commands.json_lines import add_lines, answer_file, target_of
 from onnxlint_cmsis.commands.options import CommandParser
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ def run(argv: list[str]) -> int:
         return answer_file(args, _answer)
     target = target_of(args)
     try:
-        sys.stdout.write(json.dumps(_answer(record(args), target), indent=1) + "\n")
+        sys.stdout.write(json_text(_answer(record(args), target)))
     except ValueError as error:
         raise UsageError(str(error)) from None
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.options import CommandParser
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def run(argv: list[str]) -> int:
         raise UsageError("name rules by code, prefix or name, or give --all")
     rules = _chosen(args.rule)
     if args.output_format == "json":
-        import json
-
-        text = json.dumps({"version": VERSION, "rules": [_fields(rule) for rule in rules]}, indent=1) + "\n"
+        text = json_text({"version": VERSION, "rules": [_fields(rule) for rule in rules]})
     elif args.all:
         text = "".join(f"{wrapped(_row(rule), columns())}\n" for rule in rules)
     else:

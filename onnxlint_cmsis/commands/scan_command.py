@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.options import PROGRAM, CommandParser, add_keys, configuration
+from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.commands.terminal import say
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
@@ -58,7 +58,7 @@ def run(argv: list[str]) -> int:
     done = parts.done()
     found = model_urls(args.urls)
     for text in found.empty:
-        _say(f"warning: no .onnx or .tflite file in {text}")
+        say(f"warning: no .onnx or .tflite file in {text}")
     jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if url not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
@@ -66,7 +66,7 @@ def run(argv: list[str]) -> int:
     finally:
         progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
-    _say(f"models scanned: {told}; done before: {len(found.urls) - len(jobs):,}")
+    say(f"models scanned: {told}; done before: {len(found.urls) - len(jobs):,}")
     return 0
 
 
@@ -97,10 +97,6 @@ def _check_installed(packages: tuple[str, ...]) -> None:
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
-
-
-def _say(text: str) -> None:
-    print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
 def _count(text: str) -> int:

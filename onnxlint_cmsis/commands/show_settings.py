@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config.settings import KEYS
+from onnxlint_cmsis.reporters.plain import printable, toml_string
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
 
 def settings_lines(settings: Settings) -> list[str]:
     """One line for each key."""
-    return [f"{key.name} = {toml(settings.raw[key.name])}  # {settings.origins[key.name]}" for key in KEYS]
+    return [f"{key.name} = {toml(settings.raw[key.name])}  # {printable(settings.origins[key.name])}" for key in KEYS]
 
 
 def toml(value: object) -> str:
     """A value as TOML, tables inline."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + "}"
+        return "{" + ", ".join(f"{toml_string(name)} = {toml(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(toml(item) for item in value) + "]"
-    return json.dumps(value)
+    return toml_string(value) if isinstance(value, str) else json.dumps(value)

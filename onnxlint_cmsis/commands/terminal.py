@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 from typing import TextIO
+
+from onnxlint_cmsis.commands.options import PROGRAM
+from onnxlint_cmsis.reporters.plain import printable
+
+
+def say(text: str) -> None:
+    """Print one line to standard error."""
+    print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
 
 
 def wants_color(choice: str, stream: TextIO) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.reporters.plain import json_text
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ def run(argv: list[str]) -> int:
 
         write_text(args.plot, widths_svg(found, settings.targets, names))
     if args.form == "json":
-        import json
-
         from onnxlint_cmsis.commands.widths_json import widths_json
 
-        sys.stdout.write(json.dumps(widths_json(args.file, found, settings.targets, times), indent=1) + "\n")
+        sys.stdout.write(json_text(widths_json(args.file, found, settings.targets, times)))
     else:
         from onnxlint_cmsis.commands.widths_text import widths_text
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from onnxlint_cmsis.commands.widths_text import class_title
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import markup
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.planning.staircase import Staircase
@@ -41,7 +40,7 @@ def _legend(targets: tuple[Target, ...]) -> Iterator[str]:
     for place, target in enumerate(targets):
         left = LEFT + 150 * place
         yield f'<rect x="{left}" y="8" width="12" height="12" fill="{COLORS[place % len(COLORS)]}"/>'
-        yield f'<text x="{left + 18}" y="19">{escape(target.cpu)}</text>'
+        yield f'<text x="{left + 18}" y="19">{markup(target.cpu)}</text>'
 
 
 def _panel(each: Staircase, targets: int, names: Mapping[str, str], top: int) -> Iterator[str]:
@@ -57,7 +56,7 @@ def _panel(each: Staircase, targets: int, names: Mapping[str, str], top: int) ->
     def down(change: float) -> float:
         return top + 20 + HIGH * (1 - (change - low) / span)
 
-    yield f'<text x="{LEFT}" y="{top + 10}">{escape(printable(class_title(each, names)))}</text>'
+    yield f'<text x="{LEFT}" y="{top + 10}">{markup(class_title(each, names))}</text>'
     yield f'<path class="axis" d="M{LEFT} {top + 20}V{top + 20 + HIGH}H{LEFT + WIDE}"/>'
     for change in sorted({low, 0.0, most}):
         yield f'<text x="{LEFT - 6}" y="{down(change) + 4:.1f}" text-anchor="end">{change:+.0f} %</text>'

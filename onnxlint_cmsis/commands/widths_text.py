@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.reporters.plain import printable
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def widths_text(
     times = [f"{target.cpu}: the model as it is: {time.text}" for target, time in clocked if time]
     lines = [line for each in found for line in _class(each, targets, names)]
     lines = times + (lines or ["No class of channels is free to change: see `onnxlint-cmsis layers`."])
-    return "".join(wrapped(printable(line), width, 8) + "\n" for line in lines)
+    return "".join(wrapped(line, width, 8) + "\n" for line in lines)
 
 
 def class_title(each: Staircase, names: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from onnxlint_cmsis.comparison.comparison_text import (
     time_text,
     word,
 )
-from onnxlint_cmsis.reporters.plain import counted, printable
+from onnxlint_cmsis.reporters.plain import counted, markdown, markdown_code
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.comparison.difference import Figure, ModelDifference
@@ -27,7 +27,10 @@ MOST_LAYERS = 50
 
 def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
     """A heading, a table of figures, the findings, and the layers folded away."""
-    parts = [f"### {_code(found.before)} → {_code(found.after)}\n", *(f"{line}\n" for line in library_lines(found))]
+    parts = [
+        f"### {markdown_code(found.before)} → {markdown_code(found.after)}\n",
+        *(f"{markdown(line)}\n" for line in library_lines(found)),
+    ]
     parts += _figures(found, over)
     parts += [*_findings("New findings", found.came, found)]
     parts += _findings("Findings that are gone", found.went, found)
@@ -50,7 +53,7 @@ def _findings(title: str, findings: tuple[Finding, ...], found: ModelDifference)
     if findings:
         yield f"**{title}**\n"
     for finding in findings:
-        yield f"* `{finding.code}` {finding.level.name.lower()}: {_escaped(finding_text(found, finding))}"
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {markdown(finding_text(found, finding))}"
     if findings:
         yield ""
 
@@ -64,21 +67,8 @@ def _layers(found: ModelDifference) -> Iterator[str]:
         old, new = (kernel_text(row) for row in (each.before, each.after))
         kernels = new if old == new else f"{old} → {new}"
         cost = cost_text(each, "→")
-        name = _code(layer_name(each, found.names))
-        yield f"| {name} | {each.target.partition(', ')[0]} | {kernels} | {cost} |"
+        name = markdown_code(layer_name(each, found.names))
+        yield f"| {name} | {each.target.partition(', ')[0]} | {markdown(kernels)} | {cost} |"
     if len(found.layers) > MOST_LAYERS:
         yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
     yield "\n</details>"
-
-
-def _code(text: str) -> str:
-    """Inline code that no name can end, in a table or elsewhere."""
-    safe = printable(text).replace("|", "\\|")
-    fence = "``" if "`" in safe else "`"
-    pad = " " if "`" in safe else ""
-    return f"{fence}{pad}{safe}{pad}{fence}"
-
-
-def _escaped(text: str) -> str:
-    """The text with characters escaped that Markdown or HTML would take for markup."""
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in printable(text))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import in_short
-from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.plain import counted, paint
 from onnxlint_cmsis.reporters.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
     title = (f"{found.before} -> {found.after}", *library_lines(found))
     lines = [*title, *_figures(found, over), *_findings(found), *_layers(found)]
-    return "".join(_painted(wrapped(printable(line), width), color) + "\n" for line in lines)
+    return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
 
 
 def _painted(text: str, color: bool) -> str:

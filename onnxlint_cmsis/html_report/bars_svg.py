@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.html_report.svg_words import words
+from onnxlint_cmsis.reporters.plain import markup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ def layer_bar(line: LayerLine) -> str:
         title = f"{line.name}: {line.instructions:,} predicted instructions, {line.kernel}"
         wide = max(line.length, SEEN)
         shape = f'<rect class="q{line.color}" width="{100 * wide:.2f}%" height="12"/>'
-    return f'<svg class="bar" width="100%" height="12" role="img"><title>{words(title)}</title>{shape}</svg>'
+    return f'<svg class="bar" width="100%" height="12" role="img"><title>{markup(title)}</title>{shape}</svg>'
 
 
 def kernel_bar(kernels: Sequence[KernelShare]) -> str:
@@ -34,7 +34,7 @@ def kernel_bar(kernels: Sequence[KernelShare]) -> str:
         title = f"{each.kernel}: {100 * each.share:.1f} %"
         parts.append(
             f'<rect class="q{each.color} part" x="{100 * left:.2f}%" width="{100 * each.share:.2f}%" height="28">'
-            f"<title>{words(title)}</title></rect>"
+            f"<title>{markup(title)}</title></rect>"
         )
         left += each.share
     title = "<title>Predicted instructions of each kernel</title>"

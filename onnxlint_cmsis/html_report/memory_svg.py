@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.html_report.svg_words import words
+from onnxlint_cmsis.reporters.plain import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def memory_svg(found: MemoryMap) -> str:
     title = f"Arena over time: {found.peak_bytes:,} bytes alive at the peak, in step {found.peak_step}"
     return "".join(
         (
-            f'<svg class="memory" width="100%" height="{HIGH + FOOT}" role="img"><title>{words(title)}</title>',
+            f'<svg class="memory" width="100%" height="{HIGH + FOOT}" role="img"><title>{markup(title)}</title>',
             *(_rectangle(found, buffer) for buffer in found.buffers),
             *_peak(found),
             f'<line class="axis" x1="0" x2="100%" y1="{HIGH}" y2="{HIGH}"/>',
@@ -38,13 +38,13 @@ def _rectangle(found: MemoryMap, buffer: DrawnBuffer) -> str:
     high = HIGH * buffer.bytes / found.bytes
     top = HIGH - HIGH * (buffer.offset + buffer.bytes) / found.bytes
     when = f"steps {buffer.first} to {buffer.last}, at {buffer.offset:,}"
-    title = words(f"{buffer.name}: {buffer.bytes:,} bytes, {when}")
+    title = markup(f"{buffer.name}: {buffer.bytes:,} bytes, {when}")
     kind = "buffer peak" if buffer.at_peak else "buffer"
     shape = f'x="{100 * left:.3f}%" y="{top:.1f}" width="{100 * wide:.3f}%" height="{max(high, 1):.1f}"'
     text = ""
     if high >= 16 and wide * NARROW >= ROOM * len(buffer.name) + 8:
         place = f'x="{100 * (left + wide / 2):.3f}%" y="{top + high / 2 + 4:.1f}"'
-        text = f'<text class="inside" {place} text-anchor="middle">{words(buffer.name)}</text>'
+        text = f'<text class="inside" {place} text-anchor="middle">{markup(buffer.name)}</text>'
     return f'<rect class="{kind}" {shape}><title>{title}</title></rect>{text}'
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.html_report.svg_words import words
 from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.reporters.plain import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def rail_svg(found: Rails, drawing: GraphDrawing, row: int) -> str:
         for part in _way(way, row, across, classes)
     ]
     dot = f'<circle class="dot" cx="{across}" cy="{DOT}" r="4"/>'
-    head = f'<svg class="rail" width="{found.width}" height="100%" role="img"><title>{words(title)}</title>'
+    head = f'<svg class="rail" width="{found.width}" height="100%" role="img"><title>{markup(title)}</title>'
     return f"{head}{''.join(parts)}{dot}</svg>"
 
 
@@ -95,7 +95,7 @@ def _look(edge: GraphEdge, classes: Mapping[int, ChannelClass]) -> tuple[str, st
         return "edge", "<title>no channel class</title>"
     marks = " ".join(f"k{each.id}" for each in known)
     title = "; ".join(class_words(each) for each in known)
-    return f"edge {known[0].freedom.lower()} {marks}", f"<title>{words(title)}</title>"
+    return f"edge {known[0].freedom.lower()} {marks}", f"<title>{markup(title)}</title>"
 
 
 def class_words(each: ChannelClass) -> str:

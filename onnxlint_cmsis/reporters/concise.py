@@ -44,7 +44,7 @@ def finding_line(file: FileResult, finding: Finding, text: str, run: Run) -> str
     path = printable(file.path)
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    line = wrapped(f"{path}: {finding.code} {level} {printable(text)}{there}", run.width)
+    line = wrapped(f"{path}: {finding.code} {level} {text}{there}", run.width)
     head = f"{path}: {finding.code} {level} "
     if not run.color or not line.startswith(head):
         return line
@@ -61,4 +61,4 @@ def _where(finding: Finding, run: Run) -> str:
 
 def note_line(file: FileResult, note: str, run: Run) -> str:
     """`path: note`, a line without a code."""
-    return paint(wrapped(f"{printable(file.path)}: {printable(note)}", run.width), "faint", run.color)
+    return paint(wrapped(f"{file.path}: {note}", run.width), "faint", run.color)

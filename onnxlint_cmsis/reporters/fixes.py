@@ -34,14 +34,14 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
     fix = file.fix
     if fix is None:
         return
-    head = paint(printable(file.path), "path", run.color)
     if not fix.changed:
-        word = "not fixed" if fix.failed else "left as it is"
-        yield wrapped(f"{head}: {word}: {printable(fix.reason)}", run.width)
+        line = wrapped(f"{file.path}: {'not fixed' if fix.failed else 'left as it is'}: {fix.reason}", run.width)
         details = [] if run.quiet else [*_kept(fix)]
     else:
-        yield f"{head}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})"
+        line = wrapped(f"{file.path}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})", 0)
         details = [*_details(fix, every=run.diff)]
+    path = printable(file.path)
+    yield paint(path, "path", run.color) + line.removeprefix(path) if line.startswith(path) else line
     for label, text in details:
         yield labelled(label, with_short_names(text, file, run), run)
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.findings import MEASURED, UNSAFELY, targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
-from onnxlint_cmsis.reporters.plain import counted, paint, printable
+from onnxlint_cmsis.reporters.plain import counted, paint
 from onnxlint_cmsis.reporters.report_run import by_level
 from onnxlint_cmsis.reporters.statistics import statistics_lines
 from onnxlint_cmsis.reporters.summaries import fixable_text, summary_lines
@@ -99,7 +99,7 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
 def _summary(file: FileResult, run: Run) -> Iterator[str]:
     lines = list(summary_lines(file))
     if lines:
-        yield paint(wrapped(f"{printable(file.path)}: summary", run.width), "path", run.color)
+        yield paint(wrapped(f"{file.path}: summary", run.width), "path", run.color)
     yield from (labelled(label, with_short_names(text, file, run), run) for label, text in lines)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_heads
+from onnxlint_cmsis.reporters.plain import annotation, annotation_property
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.results.file_result import FileResult
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
 def render(run: Run) -> str:
@@ -43,9 +42,5 @@ def _fix(file: FileResult, line: str, run: Run) -> str:
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:
-    place = f"file={_escape(posix(path), _PROPERTY)},title={_escape(title, _PROPERTY)}"
-    return f"::{command} {place}::{_escape(message, _DATA)}"
-
-
-def _escape(text: str, table: dict[str, str]) -> str:
-    return "".join(table.get(character, character) for character in text)
+    place = f"file={annotation_property(posix(path))},title={annotation_property(title)}"
+    return f"::{command} {place}::{annotation(message)}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import with_short_names
+from onnxlint_cmsis.reporters.plain import json_text, printable
 from onnxlint_cmsis.reporters.uris import posix
 from onnxlint_cmsis.results.fingerprint import fingerprints
 
@@ -21,7 +21,7 @@ _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
 def render(run: Run) -> str:
     """One entry for each finding and internal error."""
-    return json.dumps([entry for file in run.files for entry in _entries(file, run)], indent=2) + "\n"
+    return json_text([entry for file in run.files for entry in _entries(file, run)], 2)
 
 
 def _entries(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
@@ -38,7 +38,7 @@ def _entry(path: str, check: str, severity: str, text: str, print_: str) -> dict
     """GitLab wants fingerprints that differ between files, and a line, of which a binary has only the first."""
     whole = f"{posix(path)}\0{print_}".encode("utf-8", "surrogatepass")
     return {
-        "description": text,
+        "description": printable(text),
         "check_name": check,
         "fingerprint": sha256(whole).hexdigest(),
         "severity": severity,

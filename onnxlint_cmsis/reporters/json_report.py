@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.fields import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
+from onnxlint_cmsis.reporters.plain import json_text
 from onnxlint_cmsis.reporters.report_run import by_code, by_level
 from onnxlint_cmsis.reporters.summaries import summary_fields
 from onnxlint_cmsis.results.fingerprint import fingerprints
@@ -23,7 +23,7 @@ VERSION = 1
 
 def render(run: Run) -> str:
     """The report as JSON text, ASCII only."""
-    return json.dumps(report(run), indent=1) + "\n"
+    return json_text(report(run))
 
 
 def report(run: Run) -> dict[str, object]:

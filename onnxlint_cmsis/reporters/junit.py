@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.fixes import fix_heads
+from onnxlint_cmsis.reporters.plain import markup
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.findings import Finding
     from onnxlint_cmsis.reporters.report_run import Run
     from onnxlint_cmsis.results.file_result import FileResult
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(run: Run) -> str:
@@ -33,30 +30,31 @@ def _suite(file: FileResult, run: Run) -> str:
     cases = [_finding(file, finding, run) for finding in file.findings]
     cases += [_fix(file, line, run) for line in fix_heads(file, run)]
     if file.error:
-        cases.append(_case(file, "internal error", f"<error message={_attribute(file.error)} />"))
+        cases.append(_case(file, "internal error", f'<error message="{markup(file.error)}" />'))
     if not cases:
         cases = [_case(file, "no findings", "")]
-    return f"  <testsuite name={_attribute(file.path)} {counts}>\n{''.join(cases)}  </testsuite>\n"
+    body = "".join(cases)
+    return f'  <testsuite name="{markup(file.path)}" {counts}>\n{body}  </testsuite>\n'
 
 
 def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
     level, text = finding.level.name.lower(), with_short_names(finding.complete, file, run)
     if finding.level >= file.fail_on:
-        body = f"<failure type={_attribute(level)} message={_attribute(text)} />"
+        body = f'<failure type="{level}" message="{markup(text)}" />'
     else:
-        body = f"<system-out>{_text(f'{level}: {text}')}</system-out>"
+        body = f"<system-out>{markup(f'{level}: {text}')}</system-out>"
     return _case(file, name, body)
 
 
 def _fix(file: FileResult, line: str, run: Run) -> str:
     """What came of a fix; it fails where it would change the file or could not be done."""
-    failure = f'<failure type="fix" message={_attribute(line)} />'
-    return _case(file, "fix", failure if _fix_fails(file, run) else f"<system-out>{_text(line)}</system-out>")
+    failure = f'<failure type="fix" message="{markup(line)}" />'
+    return _case(file, "fix", failure if _fix_fails(file, run) else f"<system-out>{markup(line)}</system-out>")
 
 
 def _case(file: FileResult, name: str, body: str) -> str:
-    return f"    <testcase classname={_attribute(file.path)} name={_attribute(name)}>{body}</testcase>\n"
+    return f'    <testcase classname="{markup(file.path)}" name="{markup(name)}">{body}</testcase>\n'
 
 
 def _tests(file: FileResult) -> int:
@@ -69,16 +67,3 @@ def _failures(file: FileResult, run: Run) -> int:
 
 def _fix_fails(file: FileResult, run: Run) -> bool:
     return file.fix is not None and (file.fix.failed or (run.diff and file.fix.changed))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_xml(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
-
-
-def _text(text: str) -> str:
-    return escape(_xml(text))
-
-
-def _xml(text: str) -> str:
-    """The text with what XML cannot hold written as an escape."""
-    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)

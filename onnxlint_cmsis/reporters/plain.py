@@ -1,4 +1,18 @@
-"""Text that is safe to print: nothing in a model or path can move the cursor, end a line or hide characters."""
+"""Foreign text (names of a model, paths, what other programs said) as each output format may show it.
+
+Nothing of it can act there: move the cursor, end a line, hide characters, be markup, or be a command to a program that
+reads logs. Everything that is shown goes through one of these functions:
+
+| output | function |
+|---|---|
+| text in a terminal or a log, standard error, sentences for GitLab | `printable` |
+| GitHub annotations | `annotation`, `annotation_property` |
+| Markdown, and rdjson, whose messages become comments | `markdown` for sentences, `markdown_code` for names |
+| HTML, SVG and JUnit XML | `markup`; jinja2 escapes what stands in templates, after `printable` |
+| SARIF messages | `sarif_text` |
+| settings as TOML | `toml_string` |
+| JSON of every command, SARIF, GitLab, rdjson | `json_text`, which keeps data as they are |
+"""
 
 from __future__ import annotations
 
@@ -6,15 +20,105 @@ import re
 
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
+_COMMAND = re.compile(r"(?<=#)#(?=[a-z]*\[)|(?<!\S):(?=:)")
+"""What makes a command to a CI system: `##[error]` and `##vso[` anywhere, `::warning::` where a line may begin."""
+_MARKDOWN = re.compile(r"[\\`*\[\]<|#&~$@]|:(?=//)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
+"""Characters that Markdown or HTML takes for markup, `@user`, and what makes an address a link."""
+_PARTED = {"@": "@&#8203;", "#": "\\#&#8203;"}
+"""A zero-width space keeps `@user` and `#12` from becoming a mention; a backslash does not."""
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """The text with every character that has no visible form written as an escape."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+    """The text with every character that has no visible form, and every command to a CI system, written as an escape.
+
+    GitHub's runner takes `::` behind nothing but spaces for a command, and `##[` anywhere in a line (actions/runner,
+    src/Runner.Common/ActionCommand.cs); Azure Pipelines takes `##vso[`, TeamCity `##teamcity[`.
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else _escape(c) for c in text)
+    return _COMMAND.sub(_hexadecimal, text)
 
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def _hexadecimal(match: re.Match[str]) -> str:
+    return f"\\x{ord(match[0]):02x}"
+
+
+def no_command(line: str) -> str:
+    """A line of printable text that was broken anywhere, which may begin with `::` only now."""
+    return _COMMAND.sub(_hexadecimal, line)
+
+
+def annotation(text: str) -> str:
+    """The text as the message of a GitHub annotation."""
+    return printable(text).replace("%", "%25")
+
+
+def annotation_property(text: str) -> str:
+    """The text as a property of a GitHub annotation; a path stays the same for the runner, which decodes it."""
+    from unicodedata import category
+
+    codes = {character: f"%{ord(character):02X}" for character in "%\r\n:,"}
+    spaces = [character for character in set(text) if category(character) == "Zs"]
+    return "".join(codes.get(c) or (c if c in spaces else printable(c)) for c in text)
+
+
+def markdown(text: str) -> str:
+    """The text in a sentence of Markdown: no link, image, mention, HTML, table or code of it is left."""
+    return _MARKDOWN.sub(lambda found: _PARTED.get(found[0], f"\\{found[0]}"), printable(text))
+
+
+def markdown_code(text: str) -> str:
+    """The text as inline code that it cannot end, in a table or elsewhere; empty for an empty text."""
+    safe = printable(text)
+    if not safe or not set("`|") & set(safe):
+        return safe and f"`{safe}`"
+    return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in safe)}</code>"
+
+
+def markup(text: str) -> str:
+    """The text as it may stand in HTML, SVG and XML, in an attribute too: nothing of it is markup or invisible."""
+    import html
+
+    return html.escape(printable(text))
+
+
+def sarif_text(text: str) -> str:
+    """The text of a SARIF message without links: readers take `[words](address)` for one (SARIF 2.1.0, 3.11.6)."""
+    return printable(text).replace("](", "]\\x28")
+
+
+def json_text(data: object, indent: int | None = 1) -> str:
+    """The data as JSON in ASCII. Bytes of a path that are no text, which strict readers refuse, are escapes."""
+    import json
+
+    return json.dumps(_whole(data), indent=indent) + "\n"
+
+
+def _whole(data: object) -> object:
+    """The data with half characters written as escapes."""
+    if isinstance(data, str):
+        return _LONE.sub(lambda found: _escape(found[0]), data)
+    if isinstance(data, dict):
+        return {_whole(key): _whole(value) for key, value in data.items()}
+    return [_whole(item) for item in data] if isinstance(data, (list, tuple)) else data
+
+
+def toml_string(text: str) -> str:
+    """The text as a basic string of TOML, in quotes; half characters, which TOML has not, are escapes twice over."""
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    shown = "".join(c if c.isprintable() else _toml_escape(c) for c in quoted)
+    return f'"{_COMMAND.sub(lambda found: _toml_escape(found[0]), shown)}"'
+
+
+def _toml_escape(character: str) -> str:
+    if _LONE.match(character):
+        return f"\\{_escape(character)}"
+    return f"\\u{ord(character):04x}" if ord(character) < 1 << 16 else f"\\U{ord(character):08x}"
 
 
 def paint(text: str, style: str, color: bool) -> str:

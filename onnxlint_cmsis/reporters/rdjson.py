@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import with_short_names
 from onnxlint_cmsis.reporters.links import rule_page
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import json_text, markdown
 from onnxlint_cmsis.reporters.uris import posix
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 def render(run: Run) -> str:
     """One diagnostic for each finding and internal error."""
     found = [each for file in run.files for each in _diagnostics(file, run)]
-    return json.dumps({"source": {"name": "onnxlint-cmsis"}, "diagnostics": found}, indent=1) + "\n"
+    return json_text({"source": {"name": "onnxlint-cmsis"}, "diagnostics": found})
 
 
 def _diagnostics(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
@@ -30,10 +29,10 @@ def _diagnostics(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
     where = {"path": posix(file.path), "range": {"start": {"line": 1, "column": 1}}}
     for finding in file.findings:
         yield {
-            "message": printable(with_short_names(finding.complete, file, run)),
+            "message": markdown(with_short_names(finding.complete, file, run)),
             "location": where,
             "severity": _SEVERITIES[finding.level.name.lower()],
             "code": {"value": finding.code, "url": rule_page(finding.code)},
         }
     if file.error:
-        yield {"message": f"internal error: {printable(file.error)}", "location": where, "severity": "ERROR"}
+        yield {"message": f"internal error: {markdown(file.error)}", "location": where, "severity": "ERROR"}

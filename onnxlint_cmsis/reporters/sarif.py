@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from onnxlint_cmsis.reporters.fields import finding_fields
 from onnxlint_cmsis.reporters.fix_fields import fix_fields
 from onnxlint_cmsis.reporters.fixes import fix_heads
 from onnxlint_cmsis.reporters.links import HOME
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import json_text, printable, sarif_text
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.sarif_rules import descriptors
 from onnxlint_cmsis.reporters.summaries import summary_fields
@@ -41,7 +40,7 @@ _SHOWN_ELSEWHERE = ("code", "level", "message")
 def render(run: Run) -> str:
     """The log as JSON text, ASCII only."""
     log = om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[_run(run)])
-    return json.dumps(to_json(log), indent=1) + "\n"
+    return json_text(to_json(log))
 
 
 def _run(run: Run) -> Any:
@@ -100,7 +99,7 @@ def _notifications(run: Run) -> Iterator[Any]:
 
 def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
     place = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
-    return om.Notification(message=om.Message(text=printable(text)), level=level, locations=[place])
+    return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[place])
 
 
 def _bases(run: Run) -> dict[str, Any] | None:
@@ -132,7 +131,7 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             rule_id=finding.code,
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
-            message=om.Message(text=printable(finding.complete)),
+            message=om.Message(text=sarif_text(finding.complete)),
             locations=[_location(finding, file, number, run)],
             related_locations=_related(finding, file, number, run) or None,
             partial_fingerprints={FINGERPRINT: print_},
@@ -153,7 +152,7 @@ def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
         region = om.Region(start_line=place.line)
         physical = om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri=inside), region=region)
         text = f"PyTorch module {place.module}." if place.module else "Line that the layer was exported from."
-        yield om.Location(id=PYTHON, physical_location=physical, message=om.Message(text=printable(text)))
+        yield om.Location(id=PYTHON, physical_location=physical, message=om.Message(text=sarif_text(text)))
 
 
 def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
@@ -191,7 +190,7 @@ def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterat
             id=place,
             physical_location=_physical(other.location, file, number, run),
             logical_locations=_logical(other),
-            message=om.Message(text=printable(other.text)),
+            message=om.Message(text=sarif_text(other.text)),
         )
 
 
