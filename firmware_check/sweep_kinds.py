@@ -45,6 +45,7 @@ KINDS = {
     "conv": _convolution("s8"),
     "dw": _depthwise("s8"),
     "fc": SweepKind("arm_fully_connected_s8", size="fc_size()", dims=_DENSE),
+    "fc_per_channel": SweepKind("arm_fully_connected_per_channel_s8", "7.0.0", 8, "fc_size()", _DENSE),
     "avg": SweepKind("arm_avgpool_s8", size=f"arm_avgpool_s8_get_buffer_size{_POOL}"),
     "max": SweepKind("arm_max_pool_s8"),
     "add": SweepKind("arm_elementwise_add_s8"),

@@ -79,8 +79,7 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
 
 * CMSIS-NN of CMSIS 5 and compilers other than gcc;
 * before 7.0.0: transposed convolutions, 16-bit and 4-bit layers;
-* kernels that were not measured: batch matrix product, concatenation, LSTM, SVDF, fully connected layers with a scale
-  per channel;
+* kernels that were not measured: batch matrix product, concatenation, LSTM, SVDF;
 * softmax with results of 16 bits, of which the range is known;
 * fully connected layers whose weights have a zero-point: 4 to 29 % more than without one (7.0.0, depths of 16 to 640);
 * cases that were not measured: grouped convolutions, dilated depthwise layers of int8, int8 pooling of several images,

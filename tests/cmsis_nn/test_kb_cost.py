@@ -168,7 +168,8 @@ def test_a_fit_is_never_negative() -> None:
         (CONV._replace(input_dims=Dims(1, None, 8, 16)), "7.0.0", "dsp", "gcc"),
         (CONV._replace(filter_dims=Dims(8, 3, 3, 8)), "7.0.0", "mve", "gcc"),
         (DEPTHWISE._replace(dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
-        (DENSE._replace(per_channel=True), "7.0.0", "dsp", "gcc"),
+        (DENSE._replace(per_channel=True), "6.0.0", "dsp", "gcc"),  # a release without the function
+        (DENSE._replace(per_channel=True, weight_offset=5), "7.0.0", "dsp", "gcc"),
         (CONV._replace(entry="transpose_conv_s8"), "6.0.0", "dsp", "gcc"),
         (KernelCall("avgpool_s8", *[Dims(2, 4, 4, 8)] * 3), "7.0.0", "dsp", "gcc"),
         # the first window lies in the padding

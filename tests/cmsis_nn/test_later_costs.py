@@ -209,11 +209,23 @@ def test_a_transposed_convolution_without_a_bias_is_unknown_on_the_direct_route(
     assert cost(call._replace(bias=False), parse_isa("dsp")) is None
 
 
+@pytest.mark.parametrize("isa", list(Isa))
+@pytest.mark.parametrize("release", ["7.0.0", "main"])
+def test_a_dense_layer_with_a_scale_per_output_costs_a_little_more_than_with_one(release: str, isa: Isa) -> None:
+    """arm_nn_vec_mat_mult_t_per_ch_s8 has the loops of arm_nn_vec_mat_mult_t_s8 and reads a scale for each output."""
+    target = parse_isa(isa.value, release)
+    for depth, outputs in ((64, 10), (400, 120), (84, 10)):
+        layer = weighted("fully_connected_s8", depth, outputs)
+        alone, each = (cost(layer._replace(per_channel=choice), target) or 0 for choice in (False, True))
+        assert 0 < 0.9 * alone < each < 1.15 * alone, (alone, each)
+
+
 def weighted(entry: str, in_c: Any, out_c: Any) -> KernelCall:
     """A layer whose channel counts are numbers or arrays."""
+    per_channel = entry == "fully_connected_per_channel_s8"
     if entry.startswith("fully_connected"):
         dense = Dims(1, 1, 1, in_c), Dims(in_c, 1, 1, out_c), Dims(1, 1, 1, out_c)
-        return KernelCall(entry, *dense, per_channel=False)
+        return KernelCall("fully_connected_s8" if per_channel else entry, *dense, per_channel=per_channel)
     image = Dims(1, 7, 6, in_c)
     if entry.startswith("transpose"):
         return KernelCall(entry, image, Dims(out_c, 3, 3, in_c), Dims(1, 15, 13, out_c), Pair(2, 2))
@@ -228,7 +240,7 @@ def weighted(entry: str, in_c: Any, out_c: Any) -> KernelCall:
     "entry",
     [
         "convolve_s8", "convolve_s16", "convolve_s4", "depthwise_s16", "depthwise_s4", "fully_connected_s16",
-        "fully_connected_s4", "transpose_conv_s8",
+        "fully_connected_s4", "fully_connected_per_channel_s8", "transpose_conv_s8",
     ],
 )  # fmt: skip
 def test_many_calls_at_once_cost_what_each_costs(entry: str, isa: Isa) -> None:

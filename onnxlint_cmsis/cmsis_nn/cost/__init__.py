@@ -28,9 +28,9 @@ def cost(call: KernelCall, target: Target) -> int | None:
 
     None for: releases and compilers without measurements (CMSIS 5, armclang; s16, s4 and transposed convolutions before
     7.0.0), an unknown size, a call that returns an error, and kernels or ways through them that were not measured:
-    grouped convolutions, dilated depthwise layers of s8 outside arm_depthwise_conv_s8_opt, fully connected layers with
-    scales per channel or weights that have a zero-point, s8 pooling of several images, s8 average pooling with padding
-    on scalar, several images or rows that are so small that it matters what runs once for each and what once for all.
+    grouped convolutions, dilated depthwise layers of s8 outside arm_depthwise_conv_s8_opt, fully connected layers
+    whose weights have a zero-point, s8 pooling of several images, s8 average pooling with padding on scalar, several
+    images or rows that are so small that it matters what runs once for each and what once for all.
     LoopSizes beyond the measured ones only make measured loops run more often, so they are predicted.
     """
     return cost_of_route(call, target, route(call, target))

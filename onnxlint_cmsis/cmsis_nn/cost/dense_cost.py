@@ -1,6 +1,7 @@
-"""Fully connected layers: how often the loops of arm_nn_vec_mat_mult_t_s8 run.
+"""Fully connected layers: how often the loops of arm_nn_vec_mat_mult_t_s8 and arm_nn_vec_mat_mult_t_per_ch_s8 run.
 
-Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and NNSupportFunctions/arm_nn_vec_mat_mult_t_s8.c.
+Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and arm_fully_connected_per_channel_s8.c,
+NNSupportFunctions/arm_nn_vec_mat_mult_t_s8.c and arm_nn_vec_mat_mult_t_per_ch_s8.c.
 """
 
 from __future__ import annotations
@@ -18,24 +19,28 @@ UNROLLED = 8
 
 def fully_connected_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """One vector by matrix product for each input row."""
-    return _products(sizes, isa, OUTPUTS[isa])
+    return {"fully_connected_s8": 1, **_products("vec_mat", sizes, isa, OUTPUTS[isa])}
+
+
+def per_channel_s8(sizes: LoopSizes, isa: Isa) -> Counts:
+    """The same loops with a scale per output."""
+    return {"fully_connected_per_channel_s8": 1, **_products("vec_mat_per_ch", sizes, isa, OUTPUTS[isa])}
 
 
 def by_three(sizes: LoopSizes, isa: Isa) -> Counts:
     """The same for MVE before 5.0.0, which takes three outputs together."""
-    return _products(sizes, isa, 3)
+    return {"fully_connected_s8": 1, **_products("vec_mat", sizes, isa, 3)}
 
 
-def _products(sizes: LoopSizes, isa: Isa, together: int) -> Counts:
+def _products(name: str, sizes: LoopSizes, isa: Isa, together: int) -> Counts:
     groups, rest = divmod(sizes.out_c, together)
     counts = {
-        "fully_connected_s8": 1,
-        "vec_mat": sizes.n,
-        "vec_mat.groups.enter": sizes.n * (groups > 0),
-        "vec_mat.singles.enter": sizes.n * (rest > 0),
+        name: sizes.n,
+        f"{name}.groups.enter": sizes.n * (groups > 0),
+        f"{name}.singles.enter": sizes.n * (rest > 0),
     }
-    for name, outputs in (("vec_mat.group", groups), ("vec_mat.single", rest)):
-        counts |= _output(isa, name, sizes.n * outputs, sizes.in_c)
+    for loop, outputs in ((f"{name}.group", groups), (f"{name}.single", rest)):
+        counts |= _output(isa, loop, sizes.n * outputs, sizes.in_c)
     return counts
 
 

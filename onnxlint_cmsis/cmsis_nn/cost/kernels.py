@@ -126,6 +126,7 @@ KERNELS = (
     Kernel("arm_transpose_s8", transpose.transpose_s8, since=MEASURED, covers=_ordered, several=True),
     Kernel("arm_maximum_s8", extreme.maximum_s8, since=MEASURED, several=True),
     Kernel("arm_minimum_s8", extreme.minimum_s8, since=MEASURED, several=True),
+    Kernel("arm_fully_connected_per_channel_s8", dense.per_channel_s8, since=MEASURED, several=True),
     Kernel("arm_convolve_s16", convolution_s16.convolve_s16, since=MEASURED, several=True, covers=_dense),
     Kernel("arm_depthwise_conv_s16", depthwise_s16.s16_generic, since=MEASURED, several=True),
     Kernel("arm_depthwise_conv_fast_s16", depthwise_s16.s16_fast, (Isa.DSP, Isa.MVE), since=MEASURED, several=True),

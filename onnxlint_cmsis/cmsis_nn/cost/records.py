@@ -13,6 +13,7 @@ ENTRIES = {
     "conv": "convolve_s8",
     "dw": "depthwise_s8",
     "fc": "fully_connected_s8",
+    "fc_per_channel": "fully_connected_s8",
     "avg": "avgpool_s8",
     "max": "max_pool_s8",
     "add": "elementwise_add_s8",
@@ -74,7 +75,7 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
 
 
 def call_of(record: Mapping[str, object]) -> KernelCall:
-    """The kernel call of a record; fully connected layers have one scale.
+    """The kernel call of a record. Fully connected layers have one scale, `fc_per_channel` one for each output.
 
     `kind`, the channel counts and, where there is a window, the output plane are required. What else is missing or
     null is 1, paddings 0, and `ch_mult` out_c / in_c. For add and mul `in_c` is the length of the block, softmax has
@@ -108,14 +109,14 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
         Pair(size["pad_h"], size["pad_w"]),
         dilation=Pair(size["dil_h"], size["dil_w"]),
         ch_mult=size["ch_mult"] if kind == "dw" else 0,
-        per_channel=False if kind == "fc" else None,
+        per_channel=name == "fc_per_channel" if kind == "fc" else None,
         pad_front=Dims(0, size["pad_h"], size["pad_w"], size.get("front_c", 0)) if kind == "pad" else NO_FRONT,
     )
 
 
 def _without_type(kind: str) -> str:
-    """`conv` of `conv_s16`."""
-    return kind.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4")
+    """`conv` of `conv_s16`, `fc` of `fc_per_channel`."""
+    return kind.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4").removesuffix("_per_channel")
 
 
 def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
