@@ -192,9 +192,8 @@ def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     readable = [each for each in linted if each.file.readable and not each.file.error]
     number = baseline.write(args.write_baseline, [(each.job.path, each.file.findings) for each in readable])
     if not args.quiet:
-        _print(
-            f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {printable(args.write_baseline)}\n"
-        )
+        told = f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}"
+        _print(f"{printable(told)}\n")
     return 2 if exit_code(each.file for each in linted) == 2 else 0
 
 
