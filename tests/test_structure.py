@@ -23,6 +23,7 @@ FLOOR = {
     "types": -1,
     "version": -1,
     "findings": 0,
+    "apart": 1,
     "atomic": 1,
     "cmsis_nn": 1,
     "graph": 1,

@@ -1,18 +1,8 @@
-"""A process that runs one `.tflite` model in LiteRT, so that a crash there takes nothing else along.
-
-It reads pickled requests from its standard input and writes pickled answers: first the model, then inputs and the
-tensors to fetch. Whatever LiteRT itself prints goes nowhere.
-"""
+"""One `.tflite` model in LiteRT, as it is run in a process apart."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import os
-import pickle
-import sys
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 
@@ -26,31 +16,7 @@ class LoadedTensor(NamedTuple):
     """numpy's name of the type; `object` for text."""
 
 
-def serve() -> None:
-    """Answer requests until there are no more."""
-    answers = os.fdopen(os.dup(1), "wb")
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    requests = sys.stdin.buffer
-    model = _Model()
-    steps: Iterator[Callable[..., object]] = itertools.chain([model.load], itertools.repeat(model.run))
-    with contextlib.suppress(EOFError):
-        for step in steps:
-            _answer(answers, step, pickle.load(requests))
-
-
-def _answer(answers: BinaryIO, step: Callable[..., object], request: tuple[Any, ...]) -> None:
-    """Do what is asked for and send what it returns, or the error as text."""
-    try:
-        answer = (True, step(*request))
-    except Exception as error:  # LiteRT raises RuntimeError and ValueError, numpy others
-        answer = (False, " ".join(str(error).split()) or type(error).__name__)
-    pickle.dump(answer, answers)
-    answers.flush()
-
-
-class _Model:
+class LiteRtModel:
     """A model with its tensors laid out: reference kernels, nothing shared between tensors."""
 
     def load(self, data: bytes, repeats: int) -> dict[int, LoadedTensor]:
@@ -82,7 +48,3 @@ class _Model:
             return self._interpreter.get_tensor(index)
         except ValueError:
             return None
-
-
-if __name__ == "__main__":
-    serve()

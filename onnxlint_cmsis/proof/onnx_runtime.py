@@ -8,7 +8,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
-from onnxlint_cmsis.proof.proven_model import Array, RuntimeRefusalError
+from onnxlint_cmsis.proof.proven_model import Array, RuntimeRefusalError, first_line
 
 
 class Optimization(str, Enum):
@@ -63,7 +63,7 @@ class RuntimeSession:
                 model, options, providers=["CPUExecutionProvider"], disabled_optimizers=lossy
             )
         except Exception as error:  # onnxruntime's own exceptions have no common base
-            raise RuntimeRefusalError(_first_line(error)) from None
+            raise RuntimeRefusalError(first_line(error)) from None
         self.outputs: list[tuple[str, str]] = [(one.name, one.type) for one in self._session.get_outputs()]
 
     def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
@@ -71,9 +71,4 @@ class RuntimeSession:
         try:
             return list(self._session.run(names, dict(feed)))
         except Exception as error:
-            raise RuntimeRefusalError(_first_line(error)) from None
-
-
-def _first_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else f"{text[:200]} ..."
+            raise RuntimeRefusalError(first_line(error)) from None

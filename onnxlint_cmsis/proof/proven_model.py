@@ -19,6 +19,12 @@ class RuntimeRefusalError(Exception):
     """The runtime does not take or run the model; the text is its first line."""
 
 
+def first_line(error: Exception) -> str:
+    """What an exception of a library says, in one line of at most 200 characters and dots."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else f"{text[:200]} ..."
+
+
 class UnreachedError(Exception):
     """A change lies where inputs may not lead; the text names the node."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
+from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, infer_shapes
+from onnxlint_cmsis.proof.proven_model import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -31,12 +33,10 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
 
 def _inferred(model: bytes) -> list[bytes] | str:
     """Inferred outputs, or the error of shape inference."""
-    from onnx import shape_inference
-
     try:
-        found = shape_inference.infer_shapes(model, strict_mode=True)
-    except Exception as error:  # onnx's InferenceError and others of its C++ code
-        return " ".join(str(error).split())[:200]
+        found = infer_shapes(model, strict=True)
+    except OnnxLibraryError as error:
+        return first_line(error)
     return [value.SerializeToString(deterministic=True) for value in found.graph.output]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from onnxlint_cmsis import apart
 from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
 from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
@@ -166,21 +167,21 @@ def test_values_inside_can_be_looked_at() -> None:
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "kill"), reason="needs signals")
 def test_a_crash_of_litert_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(litert, "STARTED", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr(apart, "STARTED", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     proof = prove(two_layers(), two_layers())
     assert (proof.equal, proof.ran) == (False, False)
     assert proof.reason == "LiteRT cannot run the model as it is: it ended its process with SIGSEGV"
 
 
 def test_overwritten_memory_shows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(litert, "STARTED", f"{litert.STARTED}; import os; os.abort()")
+    monkeypatch.setattr(apart, "STARTED", f"{apart.STARTED}; import os; os.abort()")
     proof = prove(two_layers(), two_layers())
     assert proof.reason == "LiteRT cannot run the model as it is: it ended its process with SIGABRT"
 
 
 def test_a_run_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(litert, "STARTED", "import time; time.sleep(60)")
-    monkeypatch.setattr(litert, "LIMIT", 0.2)
+    monkeypatch.setattr(apart, "STARTED", "import time; time.sleep(60)")
+    monkeypatch.setattr(apart, "LIMIT", 0.2)
     started = time.monotonic()
     assert prove(two_layers(), two_layers()).reason.endswith("it ended its process with SIGKILL")
     assert time.monotonic() - started < 30

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, check_model
 from onnxlint_cmsis.graph.model import Problem
 
 if TYPE_CHECKING:
@@ -22,13 +23,11 @@ MAX_TEXT = 300
 
 def checker_problem(model: bytes) -> Problem | None:
     """What onnx.checker rejects a serialized model for, None where it accepts it."""
-    from onnx import checker
-
     try:
-        checker.check_model(model)
-    except Exception as error:
+        check_model(model)
+    except OnnxLibraryError as error:
         text, _, context = str(error).partition(CONTEXT)
-        message = " ".join(text.split()) or type(error).__name__
+        message = " ".join(text.split())
         if len(message) > MAX_TEXT:
             message = f"{message[:MAX_TEXT]} ..."
         if UNKNOWN.search(message):

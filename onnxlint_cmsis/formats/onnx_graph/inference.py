@@ -11,6 +11,7 @@ from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.guards import hide_dangerous
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import believed, stated_size
 from onnxlint_cmsis.formats.onnx_graph.known_shapes import Known, Table
+from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, infer_shapes
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.operators.control_operators import CONSTANT
@@ -97,13 +98,11 @@ def _forget_impossible(graph: GraphProto) -> None:
 
 def _run(model: ModelProto, count: int) -> list[Table] | None:
     """ONNX's inference; None where it fails as a whole."""
-    from onnx import shape_inference
-
     try:
-        inferred = shape_inference.infer_shapes(model.SerializeToString())
-        return [_stated(graph) for graph in _graphs(inferred, count)]
-    except Exception:
+        inferred = infer_shapes(model.SerializeToString())
+    except OnnxLibraryError:
         return None
+    return [_stated(graph) for graph in _graphs(inferred, count)]
 
 
 def _stated(graph: GraphProto) -> Table:

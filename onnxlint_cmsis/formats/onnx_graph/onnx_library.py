@@ -1,0 +1,95 @@
+"""ONNX's shape inference and checker, which are written in C++: called here, or in a process apart.
+
+Inference of onnx before 1.23 ends its process on damaged nodes that guards.py does not know of, such as a
+DequantizeLinear whose scale has no type (1.16). So with these it runs in a process apart, which is started anew after
+such an end.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.apart import Apart, CallError, EndedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from onnx import ModelProto
+
+TRUSTED = (1, 23)
+"""First version of onnx whose inference returns from every node that guards.py lets through."""
+
+
+class OnnxLibraryError(Exception):
+    """The library raised an exception, whose text this is, or ended its process."""
+
+
+class OnnxLibrary:
+    """The two functions, of serialized models. What they raise has no common base but Exception."""
+
+    def infer_shapes(self, model: bytes, strict: bool) -> ModelProto:
+        """The model with the shapes that were found; strict: raise an exception for nodes without."""
+        from onnx import shape_inference
+
+        inferred: ModelProto = shape_inference.infer_shapes(model, strict_mode=strict)
+        return inferred
+
+    def check_model(self, model: bytes) -> None:
+        """Raise an exception for a model that the checker rejects."""
+        from onnx import checker
+
+        checker.check_model(model)
+
+
+class _Guarded:
+    """The library in a process apart; threads take turns."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._apart: Apart | None = None
+
+    def call(self, method: str, *arguments: object) -> Any:
+        with self._lock:
+            self._apart = self._apart or Apart(__name__, OnnxLibrary.__name__)
+            try:
+                return self._apart.call(method, *arguments)
+            except CallError as error:
+                raise OnnxLibraryError(str(error)) from None
+            except EndedError as error:
+                self._apart = None
+                raise OnnxLibraryError(f"onnx ended its process {error}") from None
+
+
+@cache
+def _guarded(_process: int) -> _Guarded:
+    """The library of a process: one that was forked from it needs pipes to another."""
+    return _Guarded()
+
+
+def infer_shapes(model: bytes, *, strict: bool = False) -> ModelProto:
+    """The model with the shapes that inference finds; `strict` makes it fail at nodes without.
+
+    Raises OnnxLibraryError.
+    """
+    inferred: ModelProto = _call(OnnxLibrary.infer_shapes, model, strict)
+    return inferred
+
+
+def check_model(model: bytes) -> None:
+    """Raise OnnxLibraryError where onnx.checker rejects a serialized model."""
+    _call(OnnxLibrary.check_model, model)
+
+
+def _call(method: Callable[..., Any], *arguments: object) -> Any:
+    from onnx import __version__ as version
+
+    if tuple(map(int, version.split(".")[:2])) < TRUSTED:
+        return _guarded(os.getpid()).call(method.__name__, *arguments)
+    try:
+        return method(OnnxLibrary(), *arguments)
+    except Exception as error:
+        raise OnnxLibraryError(str(error) or type(error).__name__) from None

@@ -1,0 +1,106 @@
+"""ONNX's C++ code in a process apart, as with versions of onnx that damaged files crash: the same answers, no end."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from onnxlint_cmsis import apart
+from onnxlint_cmsis.formats.onnx_graph import onnx_library
+from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
+from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, check_model, infer_shapes
+from support import resizable_models
+
+BROKEN = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+
+
+@pytest.fixture
+def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every version of onnx is one that is not trusted."""
+    onnx_library._guarded.cache_clear()
+    monkeypatch.setattr(onnx_library, "TRUSTED", (99, 0))
+
+
+def untyped_scale() -> bytes:
+    """A DequantizeLinear whose scale has no type: inference of onnx 1.16 ends its process at it."""
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "nowhere"], ["y"]),
+        helper.make_node("Relu", ["y"], ["z"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, [1, 2])
+    y = helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 2])
+    graph = helper.make_graph(nodes, "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return model.SerializeToString()
+
+
+@pytest.mark.usefixtures("guarded")
+def test_a_process_apart_finds_the_same() -> None:
+    model = resizable_models.integer_model().SerializeToString()
+    assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model)
+    assert onnx_library._guarded.cache_info().currsize == 1
+    check_model(model)
+    assert checker_problem(model) is None
+
+
+@pytest.mark.usefixtures("guarded")
+def test_errors_come_with_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = resizable_models.integer_model()
+    del proto.graph.node[0].input[:]
+    damaged = proto.SerializeToString()
+    there = checker_problem(damaged)
+    monkeypatch.undo()
+    assert there is not None
+    assert there == checker_problem(damaged)
+
+
+@pytest.mark.usefixtures("guarded")
+def test_the_end_of_the_process_is_an_error_and_the_next_call_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = resizable_models.integer_model().SerializeToString()
+    with monkeypatch.context() as patch:
+        patch.setattr(apart, "STARTED", BROKEN)
+        with pytest.raises(OnnxLibraryError, match=r"^onnx ended its process with "):
+            infer_shapes(model)
+        assert load("m.onnx", data=model).problems != ()  # its outputs have no shapes, and the checker no verdict
+    assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model)
+
+
+def test_a_scale_without_type_ends_nothing() -> None:
+    assert [node.op_type for node in load("m.onnx", data=untyped_scale()).nodes] == ["DequantizeLinear", "Relu"]
+
+
+@pytest.mark.usefixtures("guarded")
+def test_threads_take_turns() -> None:
+    models = [
+        resizable_models.integer_model().SerializeToString(),
+        resizable_models.qdq_model(bias=True).SerializeToString(),
+    ]
+    expected = [onnx.shape_inference.infer_shapes(model) for model in models]
+    wrong: list[int] = []
+
+    def ask(number: int) -> None:
+        wrong.extend(i for _ in range(20) for i in (number % 2,) if infer_shapes(models[i]) != expected[i])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.usefixtures("guarded")
+def test_a_forked_process_asks_another_process() -> None:
+    model = resizable_models.integer_model().SerializeToString()
+    expected = infer_shapes(model)
+    child = os.fork()
+    if not child:
+        os._exit(0 if infer_shapes(model) == expected and onnx_library._guarded.cache_info().currsize == 2 else 1)
+    assert infer_shapes(model) == expected
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
