@@ -1,14 +1,25 @@
-"""Ways to damage a model: its bytes, or one of its attributes, shapes, operands, constants and versions."""
+"""Ways to damage a model: its bytes, or parts of it.
+
+The parts of an ONNX model are its attributes, shapes, operands, constants and versions; those of a `.tflite` file are
+the numbers that it stores beside its buffers: sizes, indices, options, types, scales, lengths.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
+
+from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
+from onnxlint_cmsis.formats.tflite.flat_table import SCALARS, Table, table_at
+from onnxlint_cmsis.formats.tflite.schema_names import UNIONS
+from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, fields
+from onnxlint_cmsis.graph.model_error import ModelError
 
 EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
 SIZES = [0, 1, 3, 2**31 - 1]
@@ -16,6 +27,8 @@ REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
 BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
 LONGEST = 32
 """Bytes that are deleted, doubled or exchanged at once."""
+TFLITE_MARK = b"TFL3"
+"""Bytes 4 to 7 of every `.tflite` file."""
 
 
 def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
@@ -27,6 +40,8 @@ def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
         for _ in range(times):
             chance.choice(BYTE_MUTATIONS)(damaged, chance)
         return bytes(damaged)
+    if data[4:8] == TFLITE_MARK:
+        return _twisted(data, chance, times)
     try:
         proto = onnx.load_model_from_string(data)
     except DecodeError:
@@ -71,6 +86,54 @@ def _cut(data: bytearray, chance: random.Random) -> None:
     del data[chance.randrange(len(data) + 1) :]
 
 
+def _word(data: bytearray, chance: random.Random) -> None:
+    """One aligned word, which is where a flatbuffer has its offsets, lengths and sizes."""
+    if len(data) >= 8:
+        place = 4 * chance.randrange(len(data) // 4)
+        data[place : place + 4] = (chance.choice([*EXTREME, chance.randrange(len(data))]) % 2**32).to_bytes(4, "little")
+
+
+def _twisted(data: bytes, chance: random.Random, times: int) -> bytes:
+    """A `.tflite` file with other numbers in its tables; as it is where it cannot be walked."""
+    file = FlatFile(data)
+    try:
+        numbers = sorted(set(_numbers(table_at(file, "Model", file.follow(0)))))
+    except (ModelError, RecursionError):
+        return data
+    damaged = bytearray(data)
+    for place, letter in chance.choices(numbers, k=times):
+        low, high = (0, 1) if letter == "?" else (0, 255) if letter in "bB" else (-(2**63), 2**64)
+        values = REALS if letter == "f" else [value for value in [*EXTREME, 3, 5, 8] if low <= value <= high]
+        value = chance.choice(values)
+        width = struct.calcsize(f"<{letter}")
+        new = struct.pack("<f", value) if letter == "f" else (int(value) % 256**width).to_bytes(width, "little")
+        damaged[place : place + width] = new
+    return bytes(damaged)
+
+
+def _numbers(table: Table) -> Iterator[tuple[int, str]]:
+    """Where the numbers of a table and of those below it stand, with their letters of `struct`; no bytes of buffers."""
+    file = table.file
+    for name, field in fields(table.kind).items():
+        place = table.place(name)
+        if not place:
+            continue
+        inner = field.type[1:-1] if field.type.startswith("[") else ""
+        if field.type in SCALARS:
+            yield place, SCALARS[field.type][0]
+        elif inner in SCALARS and (table.kind, name) != ("Buffer", "data"):
+            letter, width = SCALARS[inner]
+            first, count = file.vector(file.follow(place), width)
+            yield first - 4, "I"
+            yield from ((first + index * width, letter) for index in range(count))
+        elif inner in TABLES:
+            for child in table.tables(name):
+                yield from _numbers(child)
+        elif field.type in TABLES or (field.type in UNIONS and table.union(name) in TABLES):
+            below = table.table(name)
+            yield from _numbers(below) if below else ()
+
+
 def _attribute(proto: onnx.ModelProto, chance: random.Random) -> None:
     """One attribute of one node."""
     found = [a for node in proto.graph.node for a in node.attribute]
@@ -102,7 +165,7 @@ def _shape(proto: onnx.ModelProto, chance: random.Random) -> None:
     elif action == 1 and dims:
         del dims[chance.randrange(len(dims)) :]
     else:
-        for _ in range(chance.choice([1, 4, 9])):
+        for _ in range(chance.choice([1, 4, 9, 40, 70])):
             dims.add().dim_value = chance.choice([0, 1, 2])
 
 
@@ -133,8 +196,10 @@ def _constant(proto: onnx.ModelProto, chance: random.Random) -> None:
     numbers = (
         REALS if tensor.elem_type == 1 else [n for n in [*EXTREME, 3] if np.iinfo(kind).min <= n <= np.iinfo(kind).max]
     )
-    values = np.array([chance.choice(numbers) for _ in range(count)], kind).reshape(dims)
-    proto.graph.initializer.append(numpy_helper.from_array(values, given.name))
+    values = numpy_helper.from_array(np.array([chance.choice(numbers) for _ in range(count)], kind), given.name)
+    del values.dims[:]
+    values.dims.extend(dims)  # more than numpy has axes for, at times
+    proto.graph.initializer.append(values)
 
 
 def _version(proto: onnx.ModelProto, chance: random.Random) -> None:
@@ -142,11 +207,11 @@ def _version(proto: onnx.ModelProto, chance: random.Random) -> None:
     for output in proto.graph.output:
         output.type.tensor_type.ClearField("shape")
     if proto.opset_import and chance.random() < 0.4:
-        proto.opset_import[0].version = chance.choice([1, 5, 7, 9, 11, 13, 18, 21, 24])
+        proto.opset_import[0].version = chance.choice([1, 5, 7, 9, 11, 13, 18, 21, 24, 2**31, 2**63 - 1])
 
 
 BYTE_MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
-    *(_flip, _flip, _flip, _replace, _replace, _replace, _insert, _delete, _double, _cut),
+    *(_flip, _flip, _flip, _replace, _replace, _replace, _insert, _delete, _double, _cut, _word),
 )
 PART_MUTATIONS: tuple[Callable[[onnx.ModelProto, random.Random], None], ...] = (
     *(_attribute, _attribute, _shape, _shape, _operand, _constant, _constant, _constant, _version),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,9 @@ def require_jinja2() -> None:
         raise UsageError("the report needs jinja2: pip install 'onnxlint-cmsis[report]'")
 
 
+@cache
 def _environment() -> jinja2.Environment:
+    """Where the template is found, compiled once for all pages of a process."""
     import jinja2
 
     loader = jinja2.FileSystemLoader(TEMPLATES)

@@ -12,6 +12,7 @@ import sys
 import pytest
 import yaml
 
+from model_mutations import mutated
 from onnxlint_cmsis.cli import main
 from support import paths
 from support.models import one_node
@@ -150,13 +151,12 @@ def test_what_is_no_model_is_one_finding(run, tmp_path, data):
 def test_damaged_files_end_in_findings():
     from onnxlint_cmsis.config.resolve import Configuration
     from onnxlint_cmsis.engine import lint_file
-    from support.tflite_mutate import mutate
 
     chance, settings = random.Random(5), Configuration(isolated=True).settings_for("a.tflite")
     models = [broadcast(), write(conv_model())]
     readable = 0
     for number in range(300):
-        result = lint_file("a.tflite", settings, mutate(models[number % 2], chance))
+        result = lint_file("a.tflite", settings, mutated(models[number % 2], chance, "both"))
         assert result.readable or [found.code for found in result.findings] in (["CNN009"], ["CNN002"], ["CNN003"])
         readable += result.readable
     assert 0 < readable < 300

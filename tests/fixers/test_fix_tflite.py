@@ -11,6 +11,7 @@ import stat
 import numpy as np
 import pytest
 
+from model_mutations import mutated
 from onnxlint_cmsis.commands import lint_jobs
 from onnxlint_cmsis.commands.lint_jobs import Job
 from onnxlint_cmsis.config.resolve import make_settings, resolve_layers
@@ -21,7 +22,6 @@ from onnxlint_cmsis.proof import litert
 from onnxlint_cmsis.proof.litert import LiteRtProcess
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED
-from support.tflite_mutate import mutate
 from support.tflite_steps import as_converted
 from support.tflite_trees import tree
 
@@ -109,7 +109,7 @@ def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, 
 def test_damaged_files_stay_as_they_are(folder):
     rng, original = random.Random(5), as_converted(0)
     for number in range(8):
-        (folder / f"m{number}.tflite").write_bytes(mutate(original, rng))
+        (folder / f"m{number}.tflite").write_bytes(mutated(original, rng, "both"))
     before = contents(folder)
     done = run(folder, "--fix-only", "--output-format", "json", ".")
     assert b"Traceback" not in done.stderr

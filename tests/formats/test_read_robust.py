@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -71,11 +72,11 @@ def test_mutated_models_do_not_crash_the_process(operator_models, tmp_path, seed
     """Attributes, shapes, constants and inputs replaced by extreme ones; in another process, as C++ may crash."""
     for name, data in operator_models:
         (tmp_path / f"{name}.onnx").write_bytes(data)
-    options = ["--stage", "read", "--kind", "parts", "--count", "4000", "--seed", seed]
+    options = ["--commands", "read", "--kind", "parts", "--count", "4000", "--seed", seed]
     command = [sys.executable, mutate_models.__file__, str(tmp_path), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "4000 damaged models, 0 of them ended in an error or too late\n"
+    assert re.fullmatch(r"4000 damaged models, \d+ of them readable, 0 complaints\n", done.stdout), done.stdout
 
 
 def unknown_input(op_type, **attributes):
