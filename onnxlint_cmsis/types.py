@@ -11,6 +11,8 @@ Size = int | None
 """One dimension: a number, or None where the model leaves it symbolic."""
 MAX_DIM = 2**31 - 1
 """Largest dimension that is believed: CMSIS-NN's are int32_t."""
+MAX_AXES = 32
+"""Most axes of a tensor that is followed: what every numpy can broadcast. CMSIS-NN takes four."""
 InputShapes = Mapping[str, tuple[Size, ...]]
 """Sizes of model inputs by name (`--input-shape`)."""
 

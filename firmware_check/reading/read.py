@@ -161,7 +161,9 @@ class _Walk:
         value = known[name]
         elements = operator_of(node).elements
         if elements is Elements.TRANSPOSED:
-            permutation = node.ints("perm") or tuple(reversed(range(len(value.shape))))
+            permutation = node.permutation(len(value.shape))
+            if permutation is None:
+                raise Unsupported(f"{node.label} has no order of {len(value.shape)} axes as perm")
             moved = transposed(space.plain(node, value), permutation)
         elif elements is Elements.SAME:
             moved = value

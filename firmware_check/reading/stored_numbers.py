@@ -72,7 +72,9 @@ class StoredNumbers:
         found = self._dequantized(node)
         for move in reversed(moves):
             if operator_of(move).elements is Elements.TRANSPOSED:
-                order = move.ints("perm") or tuple(reversed(range(found.integers.ndim)))
+                order = move.permutation(found.integers.ndim)
+                if order is None:
+                    raise Unsupported(f"{move.label} has no order of {found.integers.ndim} axes as perm")
                 found = replace(found, integers=found.integers.transpose(order))
         return found
 

@@ -37,7 +37,8 @@ def weight_scales(graph: Graph, name: str, axis: int) -> tuple[float, ...] | Non
         name = producer.inputs[0]
         rank = len(graph.shape(name) or ())
         if operator.elements is Elements.TRANSPOSED and axis >= 0:
-            axis = producer.ints("perm", tuple(reversed(range(rank))))[axis] if axis < rank else -1
+            order = producer.permutation(rank)
+            axis = order[axis] if order and axis < rank else -1
     return None
 
 

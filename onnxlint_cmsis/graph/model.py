@@ -92,6 +92,11 @@ class Node:
         value = self.attributes.get(name)
         return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else default
 
+    def permutation(self, rank: int) -> tuple[int, ...] | None:
+        """Order of the axes of a Transpose; None where `perm` does not name each of `rank` axes once."""
+        order = self.ints("perm") or tuple(reversed(range(rank)))
+        return order if sorted(order) == [*range(rank)] else None
+
     def int(self, name: str, default: int = 0) -> int:
         """An integer attribute, or the default."""
         value = self.attributes.get(name)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.lower.operands import operands, parameters_of
-from onnxlint_cmsis.lower.real_values import along, real_values
+from onnxlint_cmsis.lower.real_values import along, dequantized, real_values
 from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def folded(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | No
 def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     node, layer = record.node, record.layer
     where = operands(node.domain, node.op_type)
-    weights = _operand(graph, read, node, where.weights)
+    weights = _stored_weights(graph, read, node, where.weights)
     if weights is None or layer is None:
         return None
     dense = layer.call.entry.startswith("fully_connected")
@@ -60,8 +61,8 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None
     return FoldedWeights(weights * _factor(node, "alpha"), bias)
 
 
-def _operand(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:
-    """Real numbers of an operand, whose scale the operator may carry itself."""
+def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:
+    """Real numbers of the weights, whose scales the operator may carry itself: one for each output channel."""
     values = real_values(graph, read, node.inputs[position])
     carried = parameters_of(node, position)
     if carried is None or values is None:
@@ -71,8 +72,7 @@ def _operand(graph: Graph, read: Read, node: Node, position: int) -> Numbers | N
     zero = real_values(graph, read, node.inputs[carried.zero_point]) if given else np.zeros(1)
     if scale is None or zero is None:
         return None
-    axis = 0 if values.ndim > 2 else -1
-    return (values - along(zero, values.ndim, axis)) * along(scale, values.ndim, axis)
+    return dequantized(values, scale, zero, operator_of(node).roles.channel_axis(node, position, values.ndim))
 
 
 def _bias(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:

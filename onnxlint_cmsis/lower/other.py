@@ -51,8 +51,10 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     shape = graph.shape(node.inputs[0])
     if shape is None:
         return UNDECIDED
-    order = node.ints("perm") or tuple(range(len(shape)))[::-1]
-    moved = [axis for axis in order if 0 <= axis < len(shape) and shape[axis] != 1]
+    order = node.permutation(len(shape))
+    if order is None:
+        return UNDECIDED
+    moved = [axis for axis in order if shape[axis] != 1]
     if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
     kind, assumed = activation_type(graph, node.inputs[0], assume)

@@ -122,9 +122,9 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
     found = _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
     rank = len(graph.shape(producer.inputs[0]) or ())
     for move in reversed(moves):
-        order = move.ints("perm") or tuple(reversed(range(rank)))
+        order = move.permutation(rank or len(move.ints("perm")))
         axis = found.axis % rank if rank else found.axis
-        if operator_of(move).elements is Elements.TRANSPOSED and axis in order:
+        if operator_of(move).elements is Elements.TRANSPOSED and order and axis in order:
             found = found._replace(axis=order.index(axis))
     return found
 

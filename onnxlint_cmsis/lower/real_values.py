@@ -37,7 +37,8 @@ def real_values(graph: Graph, read: Read, tensor: str, depth: int = _MOST_NODES)
     if operator.dequantizes:
         return _dequantized(graph, read, node, inner)
     if operator.elements is Elements.TRANSPOSED:
-        return np.asarray(inner.transpose(node.ints("perm") or tuple(reversed(range(inner.ndim)))))
+        order = node.permutation(inner.ndim)
+        return None if order is None else np.asarray(inner.transpose(order))
     return _shaped(graph, tensor, inner) if operator.elements in _KEPT else None
 
 
@@ -53,8 +54,18 @@ def _dequantized(graph: Graph, read: Read, node: Node, values: NDArray[np.float6
     zero = real_values(graph, read, node.inputs[2], 1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
     if scale is None or zero is None or node.int("block_size"):
         return None
-    axis = node.int("axis", 1)
-    if scale.size > 1 and not -values.ndim <= axis < values.ndim:
+    return dequantized(values, scale, zero, node.int("axis", 1))
+
+
+def dequantized(
+    values: NDArray[np.float64], scale: NDArray[np.float64], zero: NDArray[np.float64], axis: int
+) -> NDArray[np.float64] | None:
+    """Integers with their zero-points off and their scales on; None where these are not one for each place of an axis.
+
+    A single scale or zero-point is that of all integers.
+    """
+    places = values.shape[axis] if -values.ndim <= axis < values.ndim else 1
+    if scale.size not in (1, places) or zero.size not in (1, places):
         return None
     return np.asarray((values - along(zero, values.ndim, axis)) * along(scale, values.ndim, axis))
 

@@ -40,8 +40,8 @@ def _dense(sizes: LoopSizes) -> bool:
 
 
 def _ordered(sizes: LoopSizes) -> bool:
-    """The permutation decides which loop runs."""
-    return len(sizes.permutation) > 1
+    """The permutation decides which loop runs; a file may repeat an axis, which no loop was measured with."""
+    return len(sizes.permutation) > 1 and sorted(sizes.permutation) == [*range(len(sizes.permutation))]
 
 
 def _undilated(sizes: LoopSizes) -> bool:

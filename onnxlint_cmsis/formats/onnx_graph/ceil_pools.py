@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.functions import imported_versions
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.graph.window_attributes import rounded_up
@@ -29,7 +29,7 @@ def settle_ceil_pools(model: ModelProto, tables: list[Table]) -> bool:
 
     One behind another waits for the next call, whose tables have the right size of what it reads.
     """
-    versions = {domain_of(each.domain): each.version for each in model.opset_import}
+    versions = imported_versions(model)
     if versions.get("", MENDED) >= MENDED:
         return False
     graphs = [model.graph] if len(tables) == 1 else list(all_graphs(model.graph))

@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.graph.model import MAX_VALUES, Constant
 from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.curve_operators import IDENTITY
-from onnxlint_cmsis.types import MAX_DIM
+from onnxlint_cmsis.types import MAX_AXES, MAX_DIM
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto
@@ -70,8 +70,8 @@ def from_node(
 
 
 def sane(shape: tuple[int, ...]) -> bool:
-    """Whether dims are sizes that can be believed."""
-    return all(0 <= size <= MAX_DIM for size in shape)
+    """Whether dims are sizes that can be believed, of no more axes than are followed."""
+    return len(shape) <= MAX_AXES and all(0 <= size <= MAX_DIM for size in shape)
 
 
 SINGLE_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Number]]] = {

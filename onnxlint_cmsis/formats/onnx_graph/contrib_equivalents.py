@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.functions import domain_of, imported_versions
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import subgraphs
 from onnxlint_cmsis.operators.control_operators import CONSTANT
 from onnxlint_cmsis.operators.curve_operators import CAST, IDENTITY
@@ -54,7 +54,7 @@ Rank = Callable[[str], "int | None"]
 
 def standardise(model: ModelProto, graphs: list[GraphProto], rank: Rank) -> bool:
     """Put surrogates for the operators that have one, in place, inner graphs first; True where there was any."""
-    versions = {domain_of(o.domain): o.version for o in model.opset_import}
+    versions = imported_versions(model)
     changed = False
     for graph in reversed(graphs):
         rewritten: dict[int, list[NodeProto]] = {}

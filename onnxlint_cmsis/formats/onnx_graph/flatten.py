@@ -8,7 +8,8 @@ from onnxlint_cmsis.formats.onnx_graph import attributes
 from onnxlint_cmsis.formats.onnx_graph import constant_nodes as constants
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_name
 from onnxlint_cmsis.formats.onnx_graph.folding import fold_node
-from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of
+from onnxlint_cmsis.formats.onnx_graph.functions import PATH_KEY, RANGE_KEY, domain_of, imported_versions
+from onnxlint_cmsis.formats.onnx_graph.input_shapes import too_many_axes
 from onnxlint_cmsis.formats.onnx_graph.missing_inputs import with_missing
 from onnxlint_cmsis.formats.onnx_graph.payloads import payload_problem
 from onnxlint_cmsis.formats.onnx_graph.scope import Scope, defined
@@ -42,7 +43,7 @@ class Flattener:
         self.expanded = expanded
         """Whether local functions were laid flat, which leaves ranges and paths in the metadata of nodes."""
         self.tables = iter(tables)
-        self.opsets = {domain_of(o.domain): o.version for o in document.model.opset_import}
+        self.opsets = imported_versions(document.model)
         self.nodes: list[Node] = []
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[str, Constant] = {}
@@ -116,6 +117,9 @@ class Flattener:
         found = payload_problem(tensor, self.document.payload(tensor))
         if found:
             self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
+        many = too_many_axes(key, len(tensor.dims))
+        if many:
+            self.problems.append(Problem("undecided", many, node))
         if not node or operator_of(self.nodes[-1]) is CONSTANT:
             self.stored[key] = None if key in self.stored else tensor
 

@@ -22,6 +22,8 @@ RANGE_KEY = "\x01range"
 """metadata_props key that carries a node's byte range through the expansion."""
 PATH_KEY = "\x01path"
 """metadata_props key that carries the path of the calls a node comes from."""
+MAX_VERSION = 2**31 - 1
+"""Largest version of an operator set that the onnx package takes."""
 MAX_NODES = 200_000
 """Nodes that the calls may expand to."""
 
@@ -42,7 +44,7 @@ def expand_functions(
     _tag(model.graph.node, nodes, buffer)
     for function, ranges in zip(model.functions, functions, strict=False):
         _tag(function.node, ranges, buffer)
-    known = {domain_of(o.domain): o.version for o in model.opset_import}
+    known = imported_versions(model)
     for function in model.functions:
         for opset in function.opset_import:
             if domain_of(opset.domain) not in known:
@@ -52,6 +54,14 @@ def expand_functions(
     expansion.graph(model.graph, "", ())
     del model.functions[:]
     return True
+
+
+def imported_versions(model: ModelProto) -> dict[str, int]:
+    """Version of each operator set that a model imports, by domain; those of domains without one are left out.
+
+    One below 0 or above MAX_VERSION becomes -1 or MAX_VERSION: the onnx package takes no other in a C int.
+    """
+    return {domain_of(each.domain): min(max(each.version, -1), MAX_VERSION) for each in model.opset_import}
 
 
 def domain_of(domain: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.ceil_pools import settle_ceil_pools
 from onnxlint_cmsis.formats.onnx_graph.contrib_equivalents import Rank, standardise
 from onnxlint_cmsis.formats.onnx_graph.folding import fold_shapes
-from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
+from onnxlint_cmsis.formats.onnx_graph.functions import imported_versions
 from onnxlint_cmsis.formats.onnx_graph.guards import hide_dangerous
 from onnxlint_cmsis.formats.onnx_graph.input_shapes import believed, stated_size
 from onnxlint_cmsis.formats.onnx_graph.known_shapes import Known, Table
@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, inf
 from onnxlint_cmsis.formats.onnx_graph.proto_operators import operator_of_proto
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.operators.control_operators import CONSTANT
+from onnxlint_cmsis.types import MAX_AXES, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,7 @@ def infer(model: ModelProto) -> list[Table]:
     graphs = list(all_graphs(model.graph))
     stated = [_stated(graph) for graph in graphs]
     copy = type(model).FromString(model.SerializeToString())
-    versions = {domain_of(o.domain): o.version for o in copy.opset_import}
+    versions = imported_versions(copy)
     for graph in _graphs(copy, len(graphs)):
         _forget_results(graph)
         _forget_impossible(graph)
@@ -111,7 +112,7 @@ def _stated(graph: GraphProto) -> Table:
     for values in (graph.value_info, graph.output, graph.input):
         _read(values, table)
     for tensor in graph.initializer:
-        table[tensor.name] = tensor.data_type, tuple(believed(d) for d in tensor.dims)
+        table[tensor.name] = tensor.data_type, _followed(tuple(believed(d) for d in tensor.dims))
     return table
 
 
@@ -121,8 +122,13 @@ def _read(values: Iterable[ValueInfoProto], table: Table) -> None:
             tensor = value.type.tensor_type
             shape = None
             if tensor.HasField("shape"):
-                shape = tuple(stated_size(dim) for dim in tensor.shape.dim)
+                shape = _followed(tuple(stated_size(dim) for dim in tensor.shape.dim))
             table[value.name] = tensor.elem_type, shape
+
+
+def _followed(shape: tuple[Size, ...]) -> tuple[Size, ...] | None:
+    """A shape; None where it has more axes than are followed, which inference can make from few."""
+    return shape if len(shape) <= MAX_AXES else None
 
 
 def _ranks(tables: list[Table]) -> Rank:

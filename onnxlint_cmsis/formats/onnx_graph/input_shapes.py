@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_graphs
 from onnxlint_cmsis.graph.model import Problem
 from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.types import MAX_DIM, Size
+from onnxlint_cmsis.types import MAX_AXES, MAX_DIM, Size
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
@@ -22,6 +22,11 @@ def believed(size: int) -> Size:
 def stated_size(dim: TensorShapeProto.Dimension) -> Size:
     """Size that a file states for one axis of a value; None where it states none that can be one."""
     return believed(dim.dim_value) if dim.HasField("dim_value") else None
+
+
+def too_many_axes(name: str, axes: int) -> str:
+    """What is said of a tensor with more axes than are followed; empty for another."""
+    return f"`{name}` has {axes} axes; tensors of up to {MAX_AXES} are followed" if axes > MAX_AXES else ""
 
 
 def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
@@ -71,13 +76,17 @@ def _telling(name: str | bytes) -> bool:
 def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
     """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once.
 
-    Names that tell nothing go too.
+    Names that tell nothing go too, and so do shapes with more axes than are followed, each of which is told.
     """
     wrong: list[str] = []
     size = 0
     for graph in all_graphs(model.graph):
         for values in (graph.input, graph.output, graph.value_info):
             for value in values:
+                many = too_many_axes(value.name, len(value.type.tensor_type.shape.dim))
+                if many:
+                    problems.append(Problem("undecided", many))
+                    value.type.tensor_type.ClearField("shape")
                 for dim in value.type.tensor_type.shape.dim:
                     if dim.dim_param and not _telling(dim.dim_param):
                         dim.ClearField("dim_param")

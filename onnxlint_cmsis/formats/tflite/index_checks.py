@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
 from onnxlint_cmsis.formats.tflite.flat_file import damaged
 from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.types import MAX_AXES
 
 OMITTED = -1
 """Index of an optional input that is not given."""
-MAX_RANK = 64
-"""TFLite's kernels stop at rank 8; a larger number here only bounds the work."""
-
-
 MAX_NESTING = 50
 """Depth to which control flow is followed."""
 
@@ -37,8 +34,8 @@ def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
     for index, tensor in enumerate(subgraph.tensors):
         where = f"tensor {index} of subgraph {number}"
         _within(where, "buffer", (tensor.buffer,), len(model.buffers))
-        if len(tensor.shape) > MAX_RANK:
-            raise damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_RANK} are allowed")
+        if len(tensor.shape) > MAX_AXES:
+            raise damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
         if any(size < -1 for size in tensor.shape):
             raise damaged(f"{where} has shape {list(tensor.shape)}; a size is at least 0, or -1 where it is unknown")
         if tensor.quantization and any(abs(scale) == float("inf") for scale in tensor.quantization.scales):

@@ -89,9 +89,9 @@ def normalised(axis: int, rank: int, *, inclusive: bool = False) -> int:
 def transpose(node: Node, context: Context) -> None:
     """Axes in the order of `perm`."""
     axes = context.need(0)
-    order = node.ints("perm") or tuple(reversed(range(len(axes))))
-    if sorted(order) != list(range(len(axes))):
-        raise NotFollowedError(f"perm {list(order)} is not an order of {len(axes)} axes")
+    order = node.permutation(len(axes))
+    if order is None:
+        raise NotFollowedError(f"perm {list(node.ints('perm'))} is not an order of {len(axes)} axes")
     moved = tuple(axes[axis] for axis in order)
     context.tie_all(context.output(0, [context.size(axis) for axis in moved]), moved)
 

@@ -73,8 +73,8 @@ def _sure(array: Array | None) -> Array:
 
 def transpose(way: Passage) -> Move | None:
     """Axes in another order."""
-    order = way.node.ints("perm") or tuple(reversed(range(len(way.before))))
-    return ordered(order) if sorted(order) == list(range(len(way.before))) else None
+    order = way.node.permutation(len(way.before))
+    return None if order is None else ordered(order)
 
 
 def ordered(order: tuple[int, ...]) -> Move:

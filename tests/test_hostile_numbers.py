@@ -1,0 +1,151 @@
+"""Ranks, operator sets and permutations beyond what numpy and C integers take: findings, never an internal error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.layers_report import layers_report
+from onnxlint_cmsis.lower.folded_weights import folded
+from onnxlint_cmsis.lower.layout import NO_DIMS
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.real_values import dequantized
+from onnxlint_cmsis.types import MAX_AXES, Dims, KernelCall
+from support.models import read
+
+COMMANDS = (
+    *(("lint",), ("lint", "--runtime", "tflm"), ("lint", "--runtime", "executorch"), ("lint", "--runtime", "tvm")),
+    *(("layers",), ("layers", "--api", "legacy"), ("memory",), ("widths",)),
+)
+RNG = np.random.default_rng(5)
+
+
+def of_axes(count: int) -> onnx.TensorProto:
+    """A constant of so many axes, more than numpy would make at times."""
+    tensor = numpy_helper.from_array(RNG.normal(size=2).astype(np.float32), "c")
+    del tensor.dims[:]
+    tensor.dims.extend([*[1] * (count - 1), 2])
+    return tensor
+
+
+def model(op: str, shape: list[int], constants: list[onnx.TensorProto], opset: int = 13, **attributes: object):
+    nodes = [helper.make_node(op, ["x", *(each.name for each in constants)], ["t"], **attributes)]
+    nodes.append(helper.make_node("Relu", ["t"], ["y"]))
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    made = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])]
+    graph = helper.make_graph(nodes, "g", given, made, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def shape_of(count: int) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array([*[1] * (count - 1), 2], np.int64), "s")
+
+
+MANY_AXES = {
+    **{f"input of {count}": model("Abs", [1] * count, []) for count in (MAX_AXES, MAX_AXES + 1, 65, 300)},
+    **{f"constant of {count}": model("Add", [2], [of_axes(count)]) for count in (MAX_AXES + 1, 65)},
+    **{f"result of {count}": model("Reshape", [2], [shape_of(count)]) for count in (MAX_AXES + 1, 65)},
+    **{f"permutation of {4 * n}": model("Transpose", [1, 2, 3, 4], [], perm=[0, 1, 2, 3] * n) for n in (2, 11)},
+    "permutation that repeats": model("Transpose", [1, 2, 3, 4], [], perm=[0, 0, 1, 2]),
+    **{f"operator set {n}": model("Abs", [2], [], opset=n) for n in (2**31 - 1, 2**31, 2**63 - 1, 0, -1, -(2**63))},
+}
+
+
+@pytest.mark.parametrize("name", MANY_AXES)
+def test_no_number_is_an_internal_error(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MANY_AXES[name].SerializeToString())
+    before = path.read_bytes()
+    for command, *options in COMMANDS:
+        assert main([command, str(path), *options, "--isolated"]) in (0, 1, 2)
+        assert "internal error" not in capsys.readouterr().err, (name, command, options)
+    for option in ("--diff", "--fix"):
+        main([str(path), option, "--isolated"])
+        assert "internal error" not in capsys.readouterr().err, (name, option)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["input of 33", "constant of 33"])
+def test_what_has_too_many_axes_is_named(name: str) -> None:
+    graph = read(MANY_AXES[name])
+    tensor = "x" if "input" in name else "c"
+    assert graph.shape(tensor) is None
+    text = f"`{tensor}` has 33 axes; tensors of up to 32 are followed"
+    assert ("undecided", text) in [(problem.kind, problem.message) for problem in graph.problems]
+
+
+def test_as_many_axes_as_are_followed_are_followed() -> None:
+    graph = read(MANY_AXES["input of 32"])
+    assert graph.shape("t") == (1,) * MAX_AXES
+    assert not [problem for problem in graph.problems if problem.kind == "undecided"]
+
+
+def qgemm(transposed: int, scales: int) -> onnx.ModelProto:
+    """int8 weights of 6 rows and 4 columns, or turned, with `scales` scales."""
+    weights = (np.arange(24, dtype=np.int8) - 9).reshape(6, 4)
+    stored = {
+        "as": np.float32(0.5),
+        "az": np.int8(0),
+        "b": np.ascontiguousarray(weights.T if transposed else weights),
+        "bs": np.float32([0.5, 0.25, 1.0, 2.0][:scales]),
+        "bz": np.array([1, -2, 0, 3][:scales], np.int8),
+        "c": np.arange(4, dtype=np.int32),
+        "ys": np.float32(0.5),
+        "yz": np.int8(0),
+    }
+    names = ("a", "as", "az", "b", "bs", "bz", "c", "ys", "yz")
+    node = helper.make_node("QGemm", names, ["y"], domain="com.microsoft", transB=transposed)
+    given = [helper.make_tensor_value_info("a", TensorProto.INT8, [1, 6])]
+    made = [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 4])]
+    constants = [numpy_helper.from_array(value, name) for name, value in stored.items()]
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(helper.make_graph([node], "g", given, made, constants), opset_imports=opsets, ir_version=8)
+
+
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_scales_of_a_qgemm_lie_along_its_columns(transposed: int, tmp_path: Path) -> None:
+    """The axis is that of the output channels: 1, or 0 with transB."""
+    made = qgemm(transposed, 4)
+    graph = read(made)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
+    (record,) = [each for each in lower(graph).records if each.weighted]
+    found = folded(graph, constants.get, record)
+    assert found is not None
+    columns = constants["b"] if transposed else constants["b"].T
+    expected = (columns.astype(float) - constants["bz"][:, None]) * constants["bs"][:, None]
+    assert np.array_equal(found.weights, expected)
+    assert np.array_equal(found.bias, constants["c"] * 0.5 * constants["bs"])
+    path = tmp_path / "m.onnx"
+    path.write_bytes(made.SerializeToString())
+    assert layers_report(str(path), make_settings(str(path), api="legacy")).rows
+
+
+def test_scales_that_fit_no_axis_give_no_weights() -> None:
+    """Three scales for four columns, and an axis outside: nothing is known, and nothing fails."""
+    values = np.ones((6, 4))
+    assert dequantized(values, np.ones(3), np.zeros(1), 1) is None
+    assert dequantized(values, np.ones(4), np.zeros(6), 1) is None
+    assert dequantized(values, np.ones(4), np.zeros(1), 5) is None
+    assert dequantized(values, np.ones(1), np.zeros(4), -1) is not None
+    made = qgemm(1, 3)
+    graph = read(made)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
+    assert [folded(graph, constants.get, each) for each in lower(graph).records if each.weighted] in ([None], [])
+
+
+@pytest.mark.parametrize("order", [(0, 0, 1, 2), (0, 1, 2, 3) * 11, (4, 0, 1, 2)])
+def test_a_transpose_of_no_order_has_no_cost(order: tuple[int, ...]) -> None:
+    """TensorFlow Lite Micro runs an order that repeats an axis; no loop of it was measured."""
+    call = KernelCall("transpose_s8", Dims(1, 2, 3, 4), NO_DIMS, Dims(1, 2, 3, 4), permutation=order)
+    for cpu in ("cortex-m4", "cortex-m55"):
+        target = parse_target(cpu, "7.0.0")
+        assert not predicted(call, target, route(call, target)).known
