@@ -10,7 +10,6 @@ from onnxlint_cmsis.runtimes.condition_rows import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
-from onnxlint_cmsis.runtimes.tflm.registered_operators import REGISTERED
 from onnxlint_cmsis.types import Level
 
 K = "tensorflow/lite/micro/kernels/"
@@ -48,7 +47,9 @@ def _per_channel_dense(facts: LayerFacts) -> bool:
 
 
 def _registered(facts: LayerFacts) -> bool:
-    return facts.op in REGISTERED or facts.op == "RESIZE"
+    from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
+
+    return facts.op in LIMITS or facts.op == "RESIZE"
 
 
 def _missing(facts: LayerFacts) -> bool:

@@ -10,9 +10,9 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS, REGISTERED
+from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import NOT_FOLLOWED
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, NOT_FOLLOWED
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
@@ -71,18 +71,19 @@ def branching(depth):
     subgraphs = []
     for number in range(depth + 1):
         options = {"then_subgraph_index": number + 1, "else_subgraph_index": number + 1}
-        branch = {"opcode_index": 0, "inputs": [0], "outputs": [1], "builtin_options": ("IfOptions", options)}
+        branch = {"opcode_index": 0, "inputs": [2, 0], "outputs": [1], "builtin_options": ("IfOptions", options)}
         leaf = {"opcode_index": 1, "inputs": [0], "outputs": [1]}
         operators = [branch if number < depth else leaf]
-        tensors = [tensor("a", [1, 8]), tensor("b", [1, 8])]
+        condition = tensor("c", [1], buffer=1, scale=None, type="BOOL")
+        tensors = [tensor("a", [1, 8]), tensor("b", [1, 8]), condition]
         subgraphs.append({"tensors": tensors, "inputs": [0], "outputs": [1], "operators": operators})
-    return {"version": 3, "operator_codes": codes, "subgraphs": subgraphs, "buffers": [{}]}
+    return {"version": 3, "operator_codes": codes, "subgraphs": subgraphs, "buffers": [{}, {"data": [1]}]}
 
 
 def test_bodies_run_between_the_steps_of_their_operator():
     lives = Lifetimes(read_tflite("m.tflite", write(branching(1))), ())
-    assert lives.first == [0, 1, 2, 3]
-    assert lives.last == [5, 5, 5, 5]
+    assert lives.first == [0, 1, -1, 2, 3, -1]
+    assert lives.last == [5, 5, 5, 5, 5, -1]
 
 
 def test_control_flow_that_multiplies_is_bounded():
@@ -109,7 +110,7 @@ def test_every_revision_has_its_bytes():
 
 def test_every_operator_of_the_runtime_is_measured_or_said_not_to_be():
     for table in OPERATORS.values():
-        assert set(table) == (set(KERNELS) | REGISTERED) - NOT_FOLLOWED
+        assert set(table) == (set(KERNELS) | set(LIMITS)) - NOT_FOLLOWED
 
 
 @pytest.mark.parametrize("text", ["", "90b983c2", "90B983C2B3", "2026-08", "2026-06-24", "2027-01"])

@@ -65,7 +65,7 @@ def dense(output, depth=16, kind="INT8", bias="INT32", weights="INT8"):
     tensors = [
         data([*output[:-1], depth], kind),
         constant([output[-1], depth], weights),
-        constant([output[-1]], bias),
+        constant([output[-1]], bias, scale=(0.25,)),
         data(output, kind),
     ]
     return with_constants("FULLY_CONNECTED", tensors, ("FullyConnectedOptions", {}))

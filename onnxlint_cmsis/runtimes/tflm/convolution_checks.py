@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import KernelLimit, hold
 from onnxlint_cmsis.types import Dims, Pair
 
 HYBRID = "Hybrid models are not supported on TFLite Micro."
 UNSUPPORTED_INPUT = "Input data type not supported"
 ACTIVATIONS = ("FLOAT32", "INT16", "INT8")
-INTEGER = ("INT8", "INT16")
 PAIRS = (("FLOAT32", "FLOAT32"), ("INT16", "INT8"), ("INT8", "INT4"), ("INT8", "INT8"))
 """Element types of input and filter that convolutions take."""
 
@@ -70,6 +70,12 @@ def check_scales(
         place,
         f"affine_quantization->scale->size == 1 || affine_quantization->scale->size == filter->dims->data[{axis}]",
     )
+
+
+def check_steps(p: Preparation, data: TfliteTensor, limits: tuple[KernelLimit, ...]) -> None:
+    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214), which float layers do not come to."""
+    if data.elem_type != "FLOAT32":
+        hold(p, limits)
 
 
 def zero_points_are_zero(p: Preparation, data: TfliteTensor, output: TfliteTensor, first: str, second: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
-    INTEGER,
     check_inputs,
     check_scales,
+    check_steps,
     check_types,
     dilation_of,
     dims,
@@ -14,8 +14,9 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
     zero_points_are_zero,
 )
 from onnxlint_cmsis.runtimes.tflm.geometry import window
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, quantized
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall, Pair
 
@@ -42,6 +43,7 @@ def conv_2d(p: Preparation) -> None:
     if data.elem_type in INTEGER:
         p.persistent += [4 * weights.shape[0]] * 2
     check_inputs(p, 3, "conv_common.cc:88")
+    check_steps(p, data, CONVOLUTION_SCALES)
     if data.elem_type == "FLOAT32":
         p.reference = "float"
         return
@@ -101,6 +103,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
         check_scales(p, weights, weights.shape[3], f"{file}:116")
         p.persistent += [4 * weights.shape[3]] * 2
     check_inputs(p, 3, "depthwise_conv_common.cc:88")
+    check_steps(p, data, CONVOLUTION_SCALES)
     forgotten_bias(p)
     if data.elem_type == "FLOAT32":
         p.reference = "float"

@@ -15,6 +15,7 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
 from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import DENSE_BIAS, FUSED_ACTIVATION, hold
 from onnxlint_cmsis.types import Dims, KernelCall
 
 EVAL_TENSOR_BYTES = 12
@@ -79,7 +80,10 @@ def dense_quantization(p: Preparation, weights: TfliteTensor, per_channel: bool)
         names = ("per_channel_quantization_size", "filter->dims->data[affine_quantization->quantized_dimension]")
         p.ensure_equal(count, channels, f"{common}:109", names)
         p.persistent += [4 * count] * 2
+    else:
+        hold(p, DENSE_BIAS)
     p.check(zero_point(weights) == 0, f"{common}:148")
+    hold(p, FUSED_ACTIVATION)
 
 
 def _int16(p: Preparation, tensors: Tensors, file: str) -> None:

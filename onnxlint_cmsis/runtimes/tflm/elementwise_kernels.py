@@ -7,6 +7,7 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, UNSUPPORTED_
 from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import FUSED_ACTIVATION, SUM_FACTORS, hold
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall
 
@@ -59,6 +60,7 @@ def add(p: Preparation) -> None:
     p.ensure_message(left.elem_type == right.elem_type, file, HYBRID)
     if left.elem_type == "INT16":
         _int16_zero_points(p, (left, right, output), file, 314)
+    hold(p, SUM_FACTORS)
     if output.elem_type == "INT32":
         for tensor, name, line in ((left, "input1", 327), (right, "input2", 329)):
             names = (f"{name}->quantization.type", "kTfLiteNoQuantization")
@@ -76,6 +78,7 @@ def mul_types(p: Preparation) -> Operands:
     file = "mul_common.cc"
     left, right, output = _operands(p, file, (125, 128, 131))
     p.ensure_types(left, right, f"{file}:52", ("input1->type", "input2->type"))
+    hold(p, FUSED_ACTIVATION)
     if output.elem_type == "INT16":
         _int16_zero_points(p, (left, right, output), file, 60)
     return left, right, output

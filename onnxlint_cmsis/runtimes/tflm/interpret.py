@@ -9,6 +9,7 @@ from onnxlint_cmsis.runtimes.tflm.kernel_table import kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import SIZED, hold
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
@@ -16,6 +17,7 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import (
     TflmReport,
     decided,
     halt,
+    printed,
     stopped,
     unregistered,
 )
@@ -52,18 +54,18 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     if kernel is None:
         return unregistered(owner, view.operator)
     try:
+        hold(p, (SIZED,))
         kernel(p)
     except Unpredictable as found:
         return stopped(owner, RuntimeVerdict.UNDECIDED, str(found))
     except Refused as refusal:
         if refusal.stage is Stage.INVOKE:
-            p.fails = refusal.message
+            p.fails = refusal
             return decided(p, number)
         halted = halt(p, Stage.PREPARE)
         if halted:
             return stopped(owner, RuntimeVerdict.HALTS, halted)
-        message = f"{refusal.message}; Node {view.operator.op} (number {view.number}) failed to prepare with status 1"
-        return stopped(owner, RuntimeVerdict.REFUSED, refusal.message, message)
+        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal))
     return decided(p, number)
 
 

@@ -12,8 +12,7 @@ from onnxlint_cmsis.runtimes.tflm.movement_kernels import pad, transpose
 from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_pool_2d, softmax
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import reference
-from onnxlint_cmsis.runtimes.tflm.registered_operators import REGISTERED
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, reference
 from onnxlint_cmsis.runtimes.tflm.transpose_conv_kernel import transpose_conv
 
 KERNELS: dict[str, Callable[[Preparation], None]] = {
@@ -62,4 +61,4 @@ PLAIN: dict[str, Callable[[Preparation], None]] = {
 
 def kernel_of(op: str, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
     """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such builtin operator."""
-    return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in REGISTERED else None)
+    return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in LIMITS else None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import copysign, inf, isfinite, prod
+from struct import pack, unpack
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -12,6 +13,21 @@ BITS = {
     "INT8": 8, "FLOAT64": 64, "COMPLEX128": 128, "UINT64": 64, "UINT32": 32, "UINT16": 16, "INT4": 4,
 }  # fmt: skip
 """Bits of one element; other types have no fixed size (lite/micro/memory_helpers.cc)."""
+
+
+INTEGER = ("INT8", "INT16")
+"""Types of quantized activations."""
+
+
+def single(value: float) -> float:
+    """The nearest number of single precision; the infinite ones stay."""
+    if not isfinite(value):
+        return value
+    try:
+        rounded: float = unpack("<f", pack("<f", value))[0]
+    except OverflowError:
+        return copysign(inf, value)
+    return rounded
 
 
 def tensor_bytes(tensor: TfliteTensor) -> int:

@@ -9,6 +9,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, quantized, scale, z
 from onnxlint_cmsis.runtimes.tflm.plain_layer_kernels import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.pooling_kernels import LUT_BYTES, pool_checks, softmax_scales
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import SUM_FACTORS, hold
 
 FLOAT_LSTM, INTEGER_LSTM = "FLOAT32", "INT16"
 """Types of the cell state."""
@@ -59,12 +60,13 @@ def add(p: Preparation) -> None:
     p.reference = WITHOUT
     if output.elem_type in ("INT8", "INT16") and not quantized(output):
         p.halted = (Stage.PREPARE, f"{K}{file}:42")
+    hold(p, SUM_FACTORS)
     if output.elem_type == "INT32":
         for tensor, name, line in ((left, "input1", 104), (right, "input2", 106)):
             names = (f"{name}->quantization.type", "kTfLiteNoQuantization")
             p.ensure_equal(int(tensor.quantization is not None), 0, f"{file}:{line}", names)
     elif output.elem_type not in TYPES:
-        p.fails = f"Type {output.elem_type} not supported."
+        p.fails = Refused(f"Type {output.elem_type} not supported.", Stage.INVOKE)
 
 
 def mul(p: Preparation) -> None:

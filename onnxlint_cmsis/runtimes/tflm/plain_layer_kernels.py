@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, INTEGER, PAIRS, check_inputs, check_scales
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, PAIRS, check_inputs, check_scales, check_steps
 from onnxlint_cmsis.runtimes.tflm.convolution_kernels import forgotten_bias, ignored_zero_point
 from onnxlint_cmsis.runtimes.tflm.dense_kernels import (
     QUANTIZATION_BYTES,
@@ -17,8 +17,9 @@ from onnxlint_cmsis.runtimes.tflm.dense_kernels import (
     is_per_channel,
     transposed_copy,
 )
-from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, zero_point
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, quantized, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES, TRANSPOSED_SCALES
 
 WITHOUT = "the build has no CMSIS-NN"
 PAST_CHANNELS = "{channels} output channels are no multiple of {groups} groups: values beside the pixel are read"
@@ -44,6 +45,7 @@ def conv_2d(p: Preparation) -> None:
         _is_quantized(p, weights, f"{file}:185")
         check_scales(p, weights, weights.shape[0], f"{file}:194", "kConvQuantizedDimension")
     check_inputs(p, 3, f"{file}:88")
+    check_steps(p, data, CONVOLUTION_SCALES)
     _unpacks(p, weights)
     p.reference = WITHOUT
     groups = data.shape[3] // max(weights.shape[3], 1)
@@ -69,10 +71,11 @@ def depthwise_conv_2d(p: Preparation) -> None:
     p.ensure_message(known, file, HYBRID)
     _unpacks(p, weights)
     check_inputs(p, 3, f"{file}:88")
+    check_steps(p, data, CONVOLUTION_SCALES)
     forgotten_bias(p)
     p.reference = WITHOUT
     if (data.elem_type, weights.elem_type) not in PAIRS:
-        p.fails = NOT_COMPUTED.format(weights=weights.elem_type, data=data.elem_type)
+        p.fails = Refused(NOT_COMPUTED.format(weights=weights.elem_type, data=data.elem_type), Stage.INVOKE)
     elif data.elem_type in INTEGER:
         ignored_zero_point(p, weights)
 
@@ -111,12 +114,13 @@ def transpose_conv(p: Preparation) -> None:
         check_scales(p, weights, weights.shape[0], f"{file}:222", "kTransposeConvQuantizedDimension")
         _as_many_points(p, weights, f"{file}:226")
     check_inputs(p, 4, f"{file}:78")
+    check_steps(p, data, TRANSPOSED_SCALES)
     bias = p.view.input(3)
     if data.elem_type == "INT16" and bias is not None and bias.elem_type == "INT16":
         p.request(8 * prod(bias.shape))
     p.reference = WITHOUT
     if data.elem_type not in ("FLOAT32", *INTEGER):
-        p.fails = f"Type {data.elem_type} not supported."
+        p.fails = Refused(f"Type {data.elem_type} not supported.", Stage.INVOKE)
 
 
 def batch_matmul(p: Preparation) -> None:

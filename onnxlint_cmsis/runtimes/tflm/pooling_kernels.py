@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from struct import pack, unpack
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_checks import INTEGER, UNSUPPORTED_INPUT, dims, stride_of
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import UNSUPPORTED_INPUT, dims, stride_of
 from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, window
-from onnxlint_cmsis.runtimes.tflm.operator_view import scale, zero_point
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, scale, single, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import POOLED_ACTIVATION, SOFTMAX_RANGE, hold
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
@@ -61,6 +61,7 @@ def pool_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
         p.ensure(_difference(scale(data), scale(output)) <= 1.0e-6, f"{file}:73", "scale_diff <= 1.0e-6")
         same = "input->params.zero_point == output->params.zero_point"
         p.ensure(zero_point(data) == zero_point(output), f"{file}:74", same)
+        hold(p, POOLED_ACTIVATION)
     elif data.elem_type != "FLOAT32":
         raise Refused(f"Type {data.elem_type} not supported.", Stage.PREPARE)
     return data, output
@@ -102,6 +103,7 @@ def softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> 
     else:
         p.ensure_equal(point, -128, f"{file}:103", ("output->params.zero_point", "-128"))
         p.ensure(scale(output) == 1 / 256, f"{file}:104", "output->params.scale == 1.f / 256")
+    hold(p, SOFTMAX_RANGE)
 
 
 def _near(p: Preparation, output: TfliteTensor, divisor: int, place: str) -> None:
@@ -111,9 +113,3 @@ def _near(p: Preparation, output: TfliteTensor, divisor: int, place: str) -> Non
 
 def _difference(left: float, right: float) -> float:
     return single(abs(left - right))
-
-
-def single(value: float) -> float:
-    """The nearest number of single precision."""
-    rounded: float = unpack("<f", pack("<f", value))[0]
-    return rounded

@@ -29,12 +29,13 @@ class Stage(str, Enum):
 
 
 class Refused(Exception):  # noqa: N818 - not an error of ours: the kernel says no
-    """A kernel returned kTfLiteError; the text is what it prints."""
+    """A kernel returned kTfLiteError: why, when, and what it prints, which is the reason itself unless it is given."""
 
-    def __init__(self, message: str, stage: Stage) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, reason: str, stage: Stage, printed: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
         self.stage = stage
+        self.printed = reason if printed is None else printed
 
 
 class Unpredictable(Exception):  # noqa: N818 - as above
@@ -69,8 +70,8 @@ class Preparation:
         """An error that Eval meets and does not hand on."""
         self.reference: str = ""
         """Why reference code runs."""
-        self.fails: str = ""
-        """What Eval prints where it returns an error."""
+        self.fails: Refused | None = None
+        """Why Eval returns an error."""
         self.halted: tuple[Stage, str] | None = None
         """TFLITE_CHECK that does not hold: it halts every build."""
         self.memory_known = True

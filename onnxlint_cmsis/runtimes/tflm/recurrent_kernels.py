@@ -66,7 +66,8 @@ def _svdf_sums(p: Preparation, features: TfliteTensor, times: TfliteTensor, file
         return
     if not p.build.speed:
         if not sums:
-            p.fails = f"{K}{file}:320 data.scratch_weight_tensor_index != -1 was not true."
+            text = f"{K}{file}:320 data.scratch_weight_tensor_index != -1 was not true."
+            p.fails = Refused(text, Stage.INVOKE)
             return
         p.functions.append("arm_vector_sum_s8")
     p.runs("arm_svdf_s8", call)

@@ -6,17 +6,18 @@ from math import prod
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
-    INTEGER,
     PAIRS,
     check_inputs,
     check_scales,
+    check_steps,
     check_types,
     dims,
     stride_of,
 )
 from onnxlint_cmsis.runtimes.tflm.geometry import window
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, quantized
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import TRANSPOSED_SCALES
 from onnxlint_cmsis.types import KernelCall, Pair
 
 
@@ -40,6 +41,7 @@ def transpose_conv(p: Preparation) -> None:
         p.ensure(quantized(weights), f"{file}:266", "filter->quantization.type == kTfLiteAffineQuantization")
         check_scales(p, weights, weights.shape[0], f"{file}:275")
     check_inputs(p, 4, f"{file}:81")
+    check_steps(p, data, TRANSPOSED_SCALES)
     bias = p.view.input(3)
     if data.elem_type == "INT16" and bias is not None and bias.elem_type == "INT16":
         p.request(8 * prod(bias.shape))

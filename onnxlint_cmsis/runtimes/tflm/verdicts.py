@@ -8,7 +8,8 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
-from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
 from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
 from onnxlint_cmsis.types import KernelCall
 
@@ -117,8 +118,7 @@ def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
             reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
             return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
     if p.fails:
-        message = f"{p.fails}; Node {p.view.operator.op} (number {p.view.number}) failed to invoke with status 1"
-        return RuntimeVerdict.REFUSED, p.fails, message, Stage.INVOKE.value
+        return RuntimeVerdict.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value
     if p.dropped or p.wrong or p.hazards:
         message = p.dropped if p.dropped.startswith("tensorflow/") else ""
         return (
@@ -130,6 +130,12 @@ def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
     if p.functions:
         return RuntimeVerdict.CMSIS_NN, "", "", ""
     return RuntimeVerdict.REFERENCE, p.reference, "", ""
+
+
+def printed(view: OperatorView, refusal: Refused) -> str:
+    """What the firmware prints of a kernel that refuses."""
+    node = f"Node {view.operator.op} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
+    return "; ".join(filter(None, (refusal.printed, node)))
 
 
 def halt(p: Preparation, stage: Stage) -> str:
