@@ -12,6 +12,9 @@ MEASURED = "measured."
 UNSAFELY = "fixable_unsafely"
 """Property of a finding that a fix answers with --unsafe-fixes alone."""
 
+AFTER_PROOF = "fixable_after_proof"
+"""Property of such a finding that a fix answers without --unsafe-fixes too, where ONNX Runtime's outputs then stay."""
+
 
 class Location(NamedTuple):
     """Where in a model a finding is."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.fix_actions import RESCALE, REWRITE
 from onnxlint_cmsis.checks.rule_registry import rule
 from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.findings import UNSAFELY
+from onnxlint_cmsis.findings import AFTER_PROOF, UNSAFELY
 from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 
 if TYPE_CHECKING:
@@ -24,19 +24,20 @@ def mark_fixable(model: ModelAnalysis, settings: Settings, finding: Finding) -> 
         return finding
     if finding.code not in codes.fixable(settings, model.path):
         return finding
-    safely = _repaired(model, settings, finding)
-    if safely is None:
-        return finding
-    return replace(finding, properties={**properties, "fixable" if safely else UNSAFELY: True})
+    return replace(finding, properties={**properties, **dict.fromkeys(_marks(model, settings, finding), True)})
 
 
-def _repaired(model: ModelAnalysis, settings: Settings, finding: Finding) -> bool | None:
-    """Whether a fix repairs it with these settings. None: --unsafe-fixes would not repair it either."""
+def _marks(model: ModelAnalysis, settings: Settings, finding: Finding) -> tuple[str, ...]:
+    """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
     repair = repair_for(model, finding)
     if repair is not None:
-        return repair.exact or settings.unsafe_fixes
+        if settings.unsafe_fixes or (repair.exact and not repair.as_written):
+            return ("fixable",)
+        return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
     if finding.resize is None or "hazard" not in finding.properties:
-        return None
+        return ()
     from onnxlint_cmsis.fixers.pad_inputs import pad_would_do
 
-    return settings.unsafe_fixes if pad_would_do(model, finding.resize) else None
+    if not pad_would_do(model, finding.resize):
+        return ()
+    return ("fixable",) if settings.unsafe_fixes else (UNSAFELY,)

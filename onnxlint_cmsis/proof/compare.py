@@ -31,6 +31,8 @@ class Spread:
     def __init__(self, *, unit: bool = False) -> None:
         """`unit` fixes the range to 0 to 1."""
         self.largest = 0.0
+        self.apart, self.values = 0, 0
+        """Elements that differ, and all elements."""
         self._low, self._high = 0.0, 1.0 if unit else 0.0
         self._floats = True
 
@@ -51,7 +53,10 @@ class Spread:
         if pairs is None:
             self.largest = float("inf")
         for one, other in pairs or ():
-            self.largest = max(self.largest, _distance(one, other))
+            largest = _distance(one, other)
+            self.largest = max(self.largest, largest)
+            self.values += one.size
+            self.apart += _count_apart(one, other) if largest else 0
             if one.dtype.kind == "f":
                 low, high = _bounds(one)
                 self._low, self._high = min(self._low, low), max(self._high, high)
@@ -94,7 +99,9 @@ class OutputComparison:
     def differences(self) -> tuple[Difference, ...]:
         """One for each output."""
         pairs = zip(self._outputs, self._spreads, strict=True)
-        return tuple(Difference(name, kind, spread.largest, spread.relative) for (name, kind), spread in pairs)
+        return tuple(
+            Difference(name, kind, one.largest, one.relative, one.apart, one.values) for (name, kind), one in pairs
+        )
 
     @property
     def differs(self) -> str:
@@ -143,6 +150,14 @@ def _bounds(values: Array) -> tuple[float, float]:
         return low, high
     finite = values[np.isfinite(values)]
     return float(finite.min(initial=0)), float(finite.max(initial=0))
+
+
+def _count_apart(old: Array, new: Array) -> int:
+    """Elements of two arrays that differ; all of them where the arrays are not of one kind. NaN equals NaN."""
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return old.size
+    differ = old != new
+    return int(np.count_nonzero(differ & ~((old != old) & (new != new))))  # noqa: PLR0124 - NaN alone is not itself
 
 
 def _distance(old: Array, new: Array) -> float:

@@ -28,6 +28,7 @@ class OnnxModel:
 
     runtime = "ONNX Runtime"
     plain_level: RunLevel = Optimization.NONE
+    shipped_level: RunLevel = Optimization.SHIPPED
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -60,6 +60,10 @@ class ProvenModel(Protocol):
     def plain_level(self) -> RunLevel:
         """A way to compute in which every node computes for itself what the file says."""
 
+    @property
+    def shipped_level(self) -> RunLevel:
+        """The way in which the runtime computes where nobody says otherwise."""
+
     def levels(self) -> Sequence[RunLevel]:
         """Ways to compute in which both models have to agree, in order."""
 

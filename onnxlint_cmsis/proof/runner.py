@@ -92,8 +92,8 @@ class Runner:
         found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
         return any(one.largest for one in found.differences())
 
-    def compared(self, new: ProvenModel, count: int, level: RunLevel) -> Compared:
-        """Outputs beside those of another model; no more are tried once the two cannot be equal.
+    def compared(self, new: ProvenModel, count: int, level: RunLevel, *, to_the_end: bool = False) -> Compared:
+        """Outputs beside those of another model; no more are tried once the two cannot be equal, but `to_the_end`.
 
         Raises RuntimeRefusalError.
         """
@@ -105,7 +105,7 @@ class Runner:
                 made = beside.submit(other.run, values)
                 if found.add(self._outputs(level, number, setting), made.result()):
                     worst = values
-                if found.failed:
+                if found.failed and not to_the_end:
                     break
         return Compared(found, worst)
 

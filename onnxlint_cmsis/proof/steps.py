@@ -1,7 +1,8 @@
 """How far values of two models are apart in steps of their quantization, where a change is meant to change them.
 
-ONNX Runtime's optimisers are off: some of its fused kernels are a step off what the file says (its Softmax of integers
-reads a table), by how much depends on the scales.
+The numbers are those with ONNX Runtime's optimisers off, and beside them those of outputs as it is shipped: some of its
+fused kernels are a step off what the file says (its Softmax of integers reads a table), by how much depends on the
+scales.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.proof_result import ValueChange
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.proof.proven_model import ProvenModel
+    from onnxlint_cmsis.proof.proven_model import ProvenModel, RunLevel
     from onnxlint_cmsis.proof.runner import Runner
 
 SHARE = 1 / 255
@@ -46,7 +47,18 @@ class Watched(NamedTuple):
 
 def changes(runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...]:
     """The largest change of each value over so many inputs. Raises RuntimeRefusalError."""
-    found, level = [_Extent(one) for one in watched], runner.model.plain_level
+    found = _measured(runner, new, watched, count, runner.model.plain_level)
+    outputs = {name for name, _ in runner.session(runner.model.plain_level).outputs}
+    handed_out = [one for one in watched if one.name == one.new_name and one.name in outputs]
+    shipped = _measured(runner, new, handed_out, count, runner.model.shipped_level)
+    steps = {change.value: change.steps for change in shipped}
+    return tuple(change._replace(shipped_steps=steps.get(change.value)) for change in found)
+
+
+def _measured(
+    runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int, level: RunLevel
+) -> tuple[ValueChange, ...]:
+    found = [_Extent(one) for one in watched]
     names, new_names = [one.name for one in watched], [one.new_name for one in watched]
     before, after = runner.model.session(level, names), new.session(level, new_names)
     for feed in runner.feeds(count):

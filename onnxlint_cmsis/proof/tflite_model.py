@@ -15,6 +15,7 @@ from onnxlint_cmsis.proof.litert import Kernels, LiteRtProcess
 from onnxlint_cmsis.proof.proven_model import RunLevel, RuntimeRefusalError
 from onnxlint_cmsis.proof.tflite_faults import frame_fault, sizes_fault
 from onnxlint_cmsis.proof.tflite_runnable import runnable
+from onnxlint_cmsis.results.proof_result import LITERT
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
@@ -34,8 +35,9 @@ REPEATS = 3
 class TfliteProvenModel:
     """A model; tensors go by their keys in the graph."""
 
-    runtime = "LiteRT"
+    runtime = LITERT
     plain_level: RunLevel = Kernels.REFERENCE
+    shipped_level: RunLevel = Kernels.REFERENCE
 
     def __init__(self, path: str, data: bytes) -> None:
         """Raises ModelError."""

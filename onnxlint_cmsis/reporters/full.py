@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.findings import MEASURED, UNSAFELY, targets_text
+from onnxlint_cmsis.findings import AFTER_PROOF, MEASURED, UNSAFELY, targets_text
 from onnxlint_cmsis.reporters.called import said, with_short_names
 from onnxlint_cmsis.reporters.concise import finding_line, note_line
 from onnxlint_cmsis.reporters.fixes import fix_lines, fix_summary
@@ -118,6 +118,8 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     """The remedy, and that a fix applies it."""
     remedy = (brief and finding.brief_remedy) or finding.remedy
+    if finding.properties.get(AFTER_PROOF):
+        return f"{remedy} --fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes.".strip()
     if finding.properties.get(UNSAFELY):
         pads = "adds a Pad node behind the input instead"
         does = "does it (outputs: up to one step)" if brief else "does it; outputs may change by one step"

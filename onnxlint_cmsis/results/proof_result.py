@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.named_tuples import NamedTuple
 
+LITERT = "LiteRT"
+"""Runtime of proofs of `.tflite` files, with its reference kernels: they compute what TensorFlow Lite Micro does."""
+
 
 class IfBranch(NamedTuple):
     """A branch of an If in the main graph that differs between two models."""
@@ -27,6 +30,10 @@ class Difference(NamedTuple):
     """Largest absolute difference over all inputs; infinite where only one is NaN, or shapes differ."""
     relative: float
     """The same as a share of the output's range over all inputs, which includes 0."""
+    apart: int = 0
+    """Values that differ, over all inputs."""
+    values: int = 0
+    """Values compared."""
 
 
 class ValueChange(NamedTuple):
@@ -40,6 +47,9 @@ class ValueChange(NamedTuple):
     """Scale of its quantization, the larger one of before and after; a 255th of its range where it has none."""
     steps: float
     """The change in steps."""
+    shipped_steps: float | None = None
+    """The change in steps of an output with the optimisers that ONNX Runtime is shipped with; the other numbers are
+    those with its optimisers off. Null for a value inside the model."""
 
 
 class Proof(NamedTuple):
@@ -54,13 +64,26 @@ class Proof(NamedTuple):
     differences: tuple[Difference, ...]
     """Each output of the model, in order, at the default level."""
     inputs: int
-    """Inputs tried."""
+    """Inputs tried; of a proof as the file is written those with the optimisers off."""
     inner: int = 0
     """Values inside the model that were compared as well."""
     unreached: tuple[IfBranch, ...] = ()
     """Branches of If that the change reaches into and no input leads into."""
-    written: bool = False
-    """Whether outputs are the same with ONNX Runtime's optimisers off, while it computes otherwise with them on, as it
-    has other kernels for int8 than for uint8."""
+    written: int = 0
+    """Inputs on which `differences` were measured with ONNX Runtime's default optimisers, where outputs were proven
+    equal with them off: a fix changes the type of integers, for which it has other kernels. 0 for any other proof."""
     runtime: str = "ONNX Runtime"
     """What ran both models."""
+
+
+def shipped_text(proof: Proof) -> str:
+    """How far outputs are apart with the optimisers that the runtime is shipped with; empty where they are not."""
+    apart = [one for one in proof.differences if one.apart] if proof.written else []
+    if not apart:
+        return ""
+    worst = max(apart, key=lambda one: one.relative)
+    count = f"{sum(one.apart for one in apart):,} of {sum(one.values for one in proof.differences):,} values differ"
+    return (
+        f"with the optimisers that {proof.runtime} is shipped with {count} on {proof.written} inputs, "
+        f"by at most {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    )
