@@ -25,6 +25,8 @@ FLOOR = {
     "findings": 0,
     "apart": 1,
     "atomic": 1,
+    "bounded_reading": -1,
+    "git_repository": 0,
     "cmsis_nn": 1,
     "graph": 1,
     "results": 2,

@@ -1,15 +1,12 @@
-"""What `compare` is given: a file, or a file of a git commit written as git writes it, `HEAD:models/kws.onnx`."""
+"""What `compare` is given: a file, or a file of a git commit, `HEAD:models/kws.onnx`."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from onnxlint_cmsis.errors import UsageError
+from onnxlint_cmsis.git_repository import GitError, repository_of
 from onnxlint_cmsis.named_tuples import NamedTuple
-
-SECONDS = 120
-"""How long git may take; it may have to get a file of Git LFS."""
 
 
 class Operand(NamedTuple):
@@ -28,19 +25,15 @@ def operand(text: str) -> Operand:
     commit, colon, path = text.partition(":")
     if Path(text).exists() or not colon or not commit or not path:
         return Operand(text, text, None)
-    return Operand(text, path.removeprefix("./"), _git_object(text, path))
+    return Operand(text, path.removeprefix("./"), _git_object(text))
 
 
-def _git_object(text: str, path: str) -> bytes:
-    """Bytes of a git object, filters such as those of Git LFS applied. Raises UsageError."""
-    command = ["git", "cat-file", "--filters", text]
+def _git_object(text: str) -> bytes:
+    """Bytes of a file of a commit. Raises UsageError."""
+    repository = repository_of(Path())
+    if text.startswith("-") or repository is None:
+        raise UsageError(f"{text}: there is no file of that name, and no git work tree here that could have it")
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
-    except FileNotFoundError:
-        raise UsageError(f"{text}: git is not installed, and there is no file of that name") from None
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"{text}: git did not answer within {SECONDS} seconds") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(f"{text}: {said[-1] if said else f'git has no object for {path}'}")
-    return done.stdout
+        return repository.content(text, Path())
+    except GitError as error:
+        raise UsageError(f"{text}: {error}") from None
