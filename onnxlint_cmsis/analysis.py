@@ -108,8 +108,17 @@ class ModelAnalysis(RuntimeFacts):
 
     @cached_property
     def work(self) -> dict[int, Work]:
-        """What each node with something to compute does, by its index."""
-        return {record.node.index: work_of(self.graph, record) for record in self.lowered.records}
+        """What each node with something to compute does in every run, by its index."""
+        graph, records = self.graph, self.lowered.records
+        return {
+            record.node.index: Work(0) if record.node.index in graph.once else work_of(graph, record)
+            for record in records
+        }
+
+    @property
+    def repeated(self) -> tuple[LoweredLayer, ...]:
+        """Layers and other nodes with something to compute in every run, and not in the first alone."""
+        return tuple(record for record in self.lowered.records if record.node.index not in self.graph.once)
 
     @cached_property
     def dimensions(self) -> Dimensions:
@@ -147,7 +156,9 @@ class ModelAnalysis(RuntimeFacts):
         return instructions_range(call, library, self.route(call, target))
 
     def cost(self, record: LoweredLayer, target: Target) -> int | None:
-        """Predicted instructions of a layer's function on a target; None where they are not known."""
+        """Predicted instructions of a layer's function in each run on a target; None where they are not known."""
+        if record.node.index in self.graph.once:
+            return 0
         return self.instructions(record.layer.call, target) if record.layer else None
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:

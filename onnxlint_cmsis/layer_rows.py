@@ -161,11 +161,15 @@ def _class_text(dimensions: Dimensions, layer: Layer, variable: str, channel: Ch
 
 
 def operator_row(model: ModelAnalysis, record: LoweredLayer | None, target: Target) -> Row:
-    """What an operator computes and costs; `layer` is false for one that copies bytes at most."""
+    """What an operator computes and costs; `layer` is false for one that copies bytes at most.
+
+    `once` is true for one that the first run alone computes; it costs later ones nothing.
+    """
     layer = record.layer if record else None
     taken = model.route(layer.call, target) if layer else None
     return {
         "layer": record is not None,
+        "once": record is not None and record.node.index in model.graph.once,
         "macs": model.work[record.node.index].macs if record else None,
         "instructions": model.cost(record, target) if record else None,
         **_range(model, layer, target),

@@ -116,7 +116,7 @@ def _totals(model: ModelAnalysis) -> list[Total]:
     """The sums of each target, as the summary of linting has them."""
     from onnxlint_cmsis.coverage.summarize import summarize
 
-    summary, every = summarize(model), len(model.lowered.records)
+    summary, every = summarize(model), len(model.repeated)
     return [
         Total(
             target.target,

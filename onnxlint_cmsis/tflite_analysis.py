@@ -84,7 +84,7 @@ class TfliteAnalysis(ModelAnalysis):
         return [
             node_location(self.path, node)
             if node is not None
-            else Location(self.path, f"{row.op}#{row.index}", row.op, graph=f"subgraph {row.subgraph}")
+            else Location(self.path, row.label, row.op, graph=f"subgraph {row.subgraph}")
             for row, node in zip(rows, self._nodes, strict=True)
         ]
 
@@ -96,7 +96,7 @@ class TfliteAnalysis(ModelAnalysis):
     def cost(self, record: LoweredLayer, target: Target) -> int | None:
         """The same; None for an operator that calls more than one function, as dense layers of SIZE builds may."""
         several = any(len(row.functions) > 1 for row in self._rows(record.node, target))
-        return None if several else super().cost(record, target)
+        return None if several and record.node.index not in self.graph.once else super().cost(record, target)
 
     def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
         return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]

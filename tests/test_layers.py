@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from onnxlint_cmsis.commands.layers_text import layers_text
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.layers_report import layers_report, layers_table
 from onnxlint_cmsis.lower.verdict import UNDECIDED
 from support.models import text
 from support.quantized_models import CASES
+from support.tflite_models import streaming_model
+from support.tflite_writer import write
 
 FLATTENED = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -145,3 +149,17 @@ def test_a_kernel_that_hands_its_work_on_stands_in_a_column_of_its_own() -> None
     assert str(row["kernel"]) in wide
     assert str(row["effective"]) in narrow
     assert "..." not in narrow
+
+
+def test_what_the_first_run_alone_computes_costs_later_runs_nothing(tmp_path: Path) -> None:
+    """The convolution of a CALL_ONCE is a row of its own, and in no total."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(write(streaming_model()))
+    report = layers_report(str(path), make_settings(targets=["cortex-m4"]))
+    costs = {row["label"]: (row["once"], row["macs"], row["instructions"]) for row in report.rows}
+    assert costs["subgraph1:CONV_2D#1"] == (True, 0, 0)
+    assert costs["ADD#3"][0] is False
+    total = report.totals[0]
+    assert (total.instructions, total.macs) == (costs["ADD#3"][2], 0)
+    assert (total.layers, total.unknown_layers) == (1, 3)
+    assert "once" in layers_text(report, 0)

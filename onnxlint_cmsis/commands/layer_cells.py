@@ -108,9 +108,11 @@ def _writes(row: Row, names: Mapping[str, str]) -> str:
 
 
 def _cost(row: Row) -> str:
-    """Predicted instructions; - for what is no layer."""
+    """Predicted instructions; - for what is no layer, `once` for what only the first run computes."""
     if not row.get("layer", True):
         return "-"
+    if row.get("once"):
+        return "once"
     return "unknown" if row["instructions"] is None else _number(row["instructions"])
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
-    macs = [model.work[record.node.index].macs for record in model.lowered.records]
+    macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
     arena = None if model.stored_constants() is not None else _arena(model)
     return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, model.beside)
@@ -40,7 +40,7 @@ def _arena(model: ModelAnalysis) -> int | None:
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
     refused = _refused(model)
-    for record in model.lowered.records:
+    for record in model.repeated:
         verdict = _verdict(model, record, target)
         in_vain = verdict is Verdict.PLAIN and record.node.index in refused
         groups[Verdict.REFUSED if in_vain else verdict].append(record)

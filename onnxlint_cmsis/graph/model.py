@@ -177,6 +177,8 @@ class Graph:
     """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
     variables: frozenset[str] = frozenset()
     """Tensors that keep their values from one run to the next (TFLite)."""
+    once: frozenset[int] = frozenset()
+    """Indexes of nodes that the first run alone computes: the bodies of CALL_ONCE (TFLite)."""
     producer: str = ""
     """Program that wrote the file, as the file names it; empty where it does not."""
 

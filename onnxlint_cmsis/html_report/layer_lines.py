@@ -43,7 +43,7 @@ def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, 
         name = str(row.get("node", row.get("output", "")))
         found.append(
             LayerLine(
-                given.names.get(name, name) or f"{row['op']}#{row.get('index', '')}",
+                given.names.get(name, name) or label,
                 name,
                 str(row["op"]),
                 "" if label in beside else _kernel(row),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.findings import Location
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, buffer_lifetimes
 from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
 from onnxlint_cmsis.memory.peak import Peak, peak_of
@@ -81,7 +81,7 @@ def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
         read, made = (tuple(each for each in which if each in sizes) for which in (operator.inputs, operator.outputs))
         could = operator.op in COPIES and bool(read) and bool(made)
         written = (*made, *(each for each in scratch.get(index, ()) if each in sizes))
-        label = f"{operator.title} '{operator.title}#{index}'"
+        label = f"{operator.title} '{operator_label(0, index, operator.title)}'"
         steps.append(ArenaStep(read, written, False, label, index, could))
     channels = {index: tensor.shape[-1] for index, tensor in enumerate(main.tensors) if len(tensor.shape) > 1}
     requests = frozenset(range(tensors, tensors + len(arena.scratch)))
@@ -110,14 +110,14 @@ def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: lis
     layers: list[tuple[str, int, int]] = []
     seen: set[int] = set()
     kinds: dict[str, int] = {}
-    operators = [(subgraph, each) for subgraph in model.subgraphs for each in subgraph.operators]
-    for position, (subgraph, operator) in enumerate(operators):
+    for position, (number, index, operator) in enumerate(model.operators()):
+        subgraph = model.subgraphs[number]
         read = [subgraph.tensors[index] for index in operator.inputs if index >= 0]
         own = {tensor.buffer for tensor in read if model.is_constant(tensor)} - seen
         size = sum(model.buffers[buffer].length for buffer in own)
         seen |= own
         kinds[operator.title] = kinds.get(operator.title, 0) + size
-        layers.append((f"{operator.title} '{operator.title}#{position}'", size, position))
+        layers.append((f"{operator.title} '{operator_label(number, index, operator.title)}'", size, position))
     layers.sort(key=lambda layer: -layer[1])
     total = len(model.data)
     parts = sorted(((f"constants of {name}", size) for name, size in kinds.items() if size), key=lambda part: -part[1])

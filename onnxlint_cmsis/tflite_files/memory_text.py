@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.plain import counted
 from onnxlint_cmsis.results.short_names import short_names
+from onnxlint_cmsis.runtimes.tflm.report_json import operator_number
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.tflm.report_json import MemoryJson
@@ -19,7 +20,10 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
     more = memory["arena_needed"] - memory["arena_used"]
     needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
     parts = ", ".join(f"{name} {size:,}" for name, size in memory["persistent"].items())
-    scratch = ", ".join(f"operator {row['op']}: {row['bytes']:,}" for row in memory["scratch"]) or "none"
+    scratch = (
+        ", ".join(f"{operator_number(row['subgraph'], row['op'])}: {row['bytes']:,}" for row in memory["scratch"])
+        or "none"
+    )
     alive = memory["alive"] or [0]
     peak = alive.index(max(alive))
     least = f"arena at least {memory['arena_used']:,} bytes"

@@ -33,8 +33,8 @@ def operator_rows(model: TfliteAnalysis) -> Iterator[OperatorRow]:
     reports = [model.report(target).operators for target in model.settings.targets]
     for place, node in enumerate(nodes):
         for target, rows in zip(model.settings.targets, reports, strict=True):
-            row = _row(model, rows[place], target)
-            row["label"] = node.label if node else f"{row['op']}#{row['index']}"
+            row = _row(model, rows[place], node, target)
+            row["label"] = node.label if node else rows[place].label
             yield OperatorRow({**row, **_dims(model, node)}, node, target)
 
 
@@ -45,9 +45,10 @@ def _dims(model: TfliteAnalysis, node: Node | None) -> dict[str, object]:
     return {"input_dims": source, "output_dims": result}
 
 
-def _row(model: TfliteAnalysis, row: TflmOperator, target: Target) -> dict[str, object]:
+def _row(model: TfliteAnalysis, row: TflmOperator, node: Node | None, target: Target) -> dict[str, object]:
     subgraph = model.file.subgraphs[row.subgraph]
     outputs = subgraph.operators[row.index].outputs
-    name = subgraph.tensors[outputs[0]].name if outputs else ""
+    own = f"subgraph{row.subgraph}/{subgraph.tensors[outputs[0]].name}" if outputs else ""
+    name = next(iter(node.outputs), "") if node else own
     kernel = row.chain[-1] if row.chain else ""
     return {**operator_json(row), "output": name, "target": target.label, "kernel": kernel}

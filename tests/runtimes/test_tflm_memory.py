@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,10 +16,12 @@ from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, NOT_FOLLOWED
+from onnxlint_cmsis.runtimes.tflm.report_json import memory_json
+from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
-from support.tflite_models import one_operator, tensor
+from support.tflite_models import one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 
 M4 = TflmBuild(parse_target("cortex-m4", "main"))
@@ -102,6 +107,70 @@ def test_a_variable_takes_the_tail_and_not_the_head():
     assert after is not None
     assert after.head == before.head
     assert after.persistent["variable_tensors"] >= 64
+
+
+def streaming(**changes):
+    return read_tflite("m.tflite", write(streaming_model(**changes)))
+
+
+def test_a_resource_variable_takes_its_row_and_its_values():
+    """MicroResourceVariables::Create asks for 12 and 20 bytes, the first ASSIGN_VARIABLE prepared for the 16 values."""
+    report = interpret(streaming(), M4)
+    assert (report.status, report.arena is not None) == ("ok", True)
+    assert report.arena.persistent["resource_variables"] == 44
+    asked = {(row.subgraph, row.index): row.memory.prepare for row in report.operators if row.memory}
+    assert (asked[0, 4], asked[1, 2]) == ((16,), ())
+    assert "MicroResourceVariables for 1 variable" in report.operators[1].reason
+
+
+def test_the_handle_of_a_variable_is_not_planned():
+    names = [buffer["name"] for buffer in memory_json(streaming(), interpret(streaming(), M4).arena)["plan"]]
+    assert names == ["x", "kept", "y", "subgraph1/y"]
+
+
+def test_a_handle_that_is_passed_in_is_planned_and_allocates_nothing():
+    """Prepare sees no identifier in a handle that another operator writes (kernels/assign_variable.cc:82)."""
+    model = streaming_model()
+    inner = model["subgraphs"][1]
+    inner["operators"].pop(0)
+    inner["inputs"] = [0]
+    read = read_tflite("m.tflite", write(model))
+    found = resource_variables(read)
+    assert (found.variables, (1, 1) in found.uses) == (1, False)
+    arena = interpret(read, M4).arena
+    assert [each["bytes"] for each in memory_json(read, arena)["plan"] if each["name"] == "subgraph1/row"] == [4]
+
+
+def test_two_names_are_two_variables_and_one_name_is_one():
+    model = streaming_model()
+    model["subgraphs"][1]["operators"][0] = {
+        **model["subgraphs"][1]["operators"][0],
+        "builtin_options": ("VarHandleOptions", {"shared_name": "other"}),
+    }
+    assert resource_variables(read_tflite("m.tflite", write(model))).variables == 2
+    assert resource_variables(streaming()).variables == 1
+
+
+@pytest.mark.parametrize(("checks", "status"), [(True, "halt"), (False, "ok")])
+def test_a_variable_of_another_size_than_what_is_read_is_told(checks, status):
+    model = streaming_model()
+    model["subgraphs"][0]["operators"].pop()
+    model["subgraphs"][1]["operators"].pop()
+    report = interpret(read_tflite("m.tflite", write(model)), M4._replace(checks=checks))
+    assert report.status == status
+    assert "the variable has 0 bytes, which are copied, and its output has 16" in report.operators[2].own[0]
+
+
+MICRO_WAKE_WORD = {"alexa": 18228, "hey_jarvis": 17492, "hey_mycroft": 19524, "okay_nabu": 20516}
+"""Arena bytes of firmware of revision 90b983c2 for Cortex-M4, MicroResourceVariables for 6 variables included."""
+
+
+@pytest.mark.skipif(find_spec("pymicro_wakeword") is None, reason="the package pymicro-wakeword is not installed")
+@pytest.mark.parametrize("name", MICRO_WAKE_WORD)
+def test_streaming_models_of_micro_wake_word_to_the_byte(name):
+    path = Path(find_spec("pymicro_wakeword").origin).parent / "models" / f"{name}.tflite"
+    report = interpret(read_tflite(path), M4)
+    assert (report.status, report.arena.used) == ("ok", MICRO_WAKE_WORD[name])
 
 
 def test_every_revision_has_its_bytes():

@@ -55,3 +55,48 @@ def one_operator(
     free = [index for index in range(count) if not tensors[index]["buffer"]]
     subgraph = {"tensors": tensors, "inputs": free, "outputs": [count], "operators": [operator]}
     return {"version": 3, "operator_codes": [operator_code(op)], "subgraphs": [subgraph], "buffers": [{}], **more}
+
+
+def streaming_model(**changes: Any) -> dict[str, Any]:
+    """A model that keeps 16 bytes between runs; the first run alone fills them, by a convolution in subgraph 1."""
+    handle = {"name": "row", "shape": [], "type": "RESOURCE", "buffer": 0}
+    names = {"container": "", "shared_name": "row"}
+    variable = {"opcode_index": 1, "outputs": [0], "builtin_options": ("VarHandleOptions", names)}
+    main = {
+        "name": "main",
+        "tensors": [handle, tensor("x", [1, 1, 1, 16]), tensor("kept", [1, 1, 1, 16]), tensor("y", [1, 1, 1, 16])],
+        "inputs": [1],
+        "outputs": [3],
+        "operators": [
+            {"opcode_index": 0, "builtin_options": ("CallOnceOptions", {"init_subgraph_index": 1})},
+            variable,
+            {"opcode_index": 2, "inputs": [0], "outputs": [2]},
+            {"opcode_index": 4, "inputs": [1, 2], "outputs": [3], "builtin_options": ("AddOptions", {})},
+            {"opcode_index": 3, "inputs": [0, 3]},
+        ],
+    }
+    convolution = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
+    first = {
+        "name": "first run",
+        "tensors": [
+            handle,
+            tensor("x", [1, 1, 1, 8], buffer=1),
+            tensor("w", [16, 1, 1, 8], buffer=2),
+            tensor("y", [1, 1, 1, 16]),
+        ],
+        "inputs": [],
+        "outputs": [],
+        "operators": [
+            variable,
+            {"opcode_index": 5, "inputs": [1, 2], "outputs": [3], "builtin_options": convolution},
+            {"opcode_index": 3, "inputs": [0, 3]},
+        ],
+    }
+    operators = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "ADD", "CONV_2D")
+    model = {
+        "version": 3,
+        "operator_codes": [operator_code(op) for op in operators],
+        "subgraphs": [main, first],
+        "buffers": [{}, {"data": [1] * 8}, {"data": [1] * 128}],
+    }
+    return {**model, **changes}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
 from onnxlint_cmsis.formats.tflite.flat_file import Span
 from onnxlint_cmsis.formats.tflite.flat_table import Value
@@ -73,6 +75,11 @@ class TfliteOperator(NamedTuple):
         return self.custom_code if self.op == "CUSTOM" and self.custom_code else self.op
 
 
+def operator_label(subgraph: int, index: int, title: str) -> str:
+    """Name of an operator in messages: `CONV_2D#3`, and `subgraph1:CONV_2D#3` where it is not in the main subgraph."""
+    return f"subgraph{subgraph}:{title}#{index}" if subgraph else f"{title}#{index}"
+
+
 class Subgraph(NamedTuple):
     """A list of operators in the order they run; subgraph 0 is the model."""
 
@@ -125,6 +132,27 @@ class TfliteModel(NamedTuple):
         """Bytes of a buffer, read now."""
         offset, length = self.buffers[buffer]
         return bytes(self.data[offset : offset + length])
+
+    def operators(self) -> Iterator[tuple[int, int, TfliteOperator]]:
+        """Every operator with the numbers of its subgraph and of itself there, in the order they are prepared."""
+        for number, subgraph in enumerate(self.subgraphs):
+            for index, operator in enumerate(subgraph.operators):
+                yield number, index, operator
+
+    def runs_once(self) -> frozenset[int]:
+        """Subgraphs that the first run alone enters: those that no path without a CALL_ONCE leads to."""
+        every, first = self._entered(lambda op: op != "CALL_ONCE"), self._entered(lambda _: True)
+        return frozenset(first - every)
+
+    def _entered(self, follows: Callable[[str], bool]) -> set[int]:
+        """Subgraphs that the main one enters through the operators that are followed, itself included."""
+        entered, pending = {0}, [0]
+        while pending:
+            operators = self.subgraphs[pending.pop()].operators
+            bodies = {body for operator in operators if follows(operator.op) for _, body in operator.bodies} - entered
+            entered |= bodies
+            pending += bodies
+        return entered
 
     def is_constant(self, tensor: TfliteTensor) -> bool:
         """Whether the file holds the tensor's values."""

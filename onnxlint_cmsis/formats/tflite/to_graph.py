@@ -12,7 +12,7 @@ from dataclasses import replace
 from os import PathLike
 
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
-from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, operator_label
 from onnxlint_cmsis.formats.tflite.flat_table import Value
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
@@ -61,6 +61,7 @@ def to_graph(model: TfliteModel) -> Graph:
         metadata=_metadata(model),
         quantization=builder.quantization,
         variables=frozenset(builder.variables),
+        once=frozenset(builder.once),
     )
 
 
@@ -76,6 +77,8 @@ class _Builder:
         self.variables: set[str] = set()
         self.problems: list[Problem] = []
         self.keys: dict[int, tuple[str, ...]] = {}
+        self.once: set[int] = set()
+        self.once_entered = model.runs_once()
 
     def add(self, number: int, path: str) -> None:
         """A subgraph's tensors and operators; one that two operators run is added once."""
@@ -102,7 +105,7 @@ class _Builder:
         custom = operator.op == "CUSTOM"
         node = Node(
             index=position,
-            name=f"{operator.title}#{index}",
+            name=operator_label(number, index, operator.title),
             op_type=operator.title,
             domain=f"{TFLITE}.custom" if custom else TFLITE,
             opset=operator.version,
@@ -114,7 +117,10 @@ class _Builder:
             length=operator.span.length,
         )
         self.nodes.append(node)
-        bodies = tuple(self._body(option, body, node.name, path) for option, body in operator.bodies)
+        if number in self.once_entered:
+            self.once.add(position)
+        holder = operator_label(0, index, operator.title)
+        bodies = tuple(self._body(option, body, holder, path) for option, body in operator.bodies)
         self.nodes[position] = replace(node, bodies=bodies)
 
     def _body(self, option: str, number: int, holder: str, path: str) -> Body:

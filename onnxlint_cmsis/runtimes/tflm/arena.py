@@ -85,9 +85,17 @@ def lay_out(
     operators: Sequence[OperatorMemory],
     scratch: tuple[Scratch, ...],
     sizes: ArenaBytes,
+    variables: int = 0,
 ) -> ArenaLayout:
-    """The arena of a model whose operators ask for what `operators` says, in order over all subgraphs."""
+    """The arena of a model whose operators ask for what `operators` says, in order over all subgraphs.
+
+    `variables` are the resource variables for which the application makes a table in the same arena
+    (MicroResourceVariables::Create, lite/micro/micro_resource_variable.cc:30).
+    """
     tail = _Tail()
+    tail.take("infrastructure", sizes.allocator, WORD)
+    if variables:
+        tail.take("resource_variables", (sizes.variables, sizes.variable * variables), ALIGNMENT)
     _structures(tail, model, sizes)
     for operator in operators:
         tail.take("builtin_data", (operator.options,), operator.alignment)
@@ -107,7 +115,7 @@ def lay_out(
 
 
 def _structures(tail: _Tail, model: TfliteModel, sizes: ArenaBytes) -> None:
-    tail.take("infrastructure", (*sizes.allocator, sizes.subgraph * len(model.subgraphs)), WORD)
+    tail.take("infrastructure", (sizes.builtin_allocator, sizes.subgraph * len(model.subgraphs)), WORD)
     for subgraph in model.subgraphs:
         tail.take("eval_tensors", (sizes.eval_tensor * len(subgraph.tensors),), WORD)
     for subgraph in model.subgraphs:

@@ -10,6 +10,7 @@ from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import SIZED, hold
+from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
@@ -28,21 +29,21 @@ MAX_BUFFERS = 5000
 
 def interpret(model: TfliteModel, build: TflmBuild) -> TflmReport:
     """Run a model on paper: every operator's verdict, and the memory of one that is allocated."""
-    operators = _operators(model, build)
+    variables = resource_variables(model)
+    operators = _operators(model, build, variables)
     status, message = _outcome(operators)
-    arena, no_arena = _arena(model, build, operators)
+    arena, no_arena = _arena(model, build, operators, variables.variables)
     return TflmReport(operators, status, message, arena, no_arena)
 
 
-def _operators(model: TfliteModel, build: TflmBuild) -> tuple[TflmOperator, ...]:
+def _operators(model: TfliteModel, build: TflmBuild, variables: ResourceVariables) -> tuple[TflmOperator, ...]:
     """All operators, those also that the firmware never comes to behind one that stops it."""
     done: list[TflmOperator] = []
     scratch = 0
-    for number, subgraph in enumerate(model.subgraphs):
-        for index, operator in enumerate(subgraph.operators):
-            view = OperatorView(model, subgraph, operator, index)
-            done.append(_operator(Preparation(view, build, scratch), number))
-            scratch += len(done[-1].scratch)
+    for number, index, operator in model.operators():
+        view = OperatorView(model, model.subgraphs[number], operator, index, variables.uses.get((number, index)))
+        done.append(_operator(Preparation(view, build, scratch), number))
+        scratch += len(done[-1].scratch)
     return tuple(done)
 
 
@@ -85,7 +86,9 @@ def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:
     return "ok", "; ".join(printed)
 
 
-def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, ...]) -> tuple[ArenaLayout | None, str]:
+def _arena(
+    model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, ...], variables: int
+) -> tuple[ArenaLayout | None, str]:
     """The arena, or why there is none."""
     if any(operator.stage in ("registration", Stage.PREPARE) for operator in operators):
         return None, "its tensors are not allocated"
@@ -98,6 +101,6 @@ def _arena(model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, 
     if tensors + len(scratch) > MAX_BUFFERS:
         return None, f"{tensors} tensors are more than the {MAX_BUFFERS} that are laid out"
     try:
-        return lay_out(model, memory, scratch, ARENA[build.revision.layout]), ""
+        return lay_out(model, memory, scratch, ARENA[build.revision.layout], variables), ""
     except TooManySteps as found:
         return None, str(found)

@@ -7,6 +7,7 @@ from struct import unpack_from
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer
 from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
+from onnxlint_cmsis.runtimes.tflm.resource_variables import HANDLE
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 NEVER = -1
@@ -87,12 +88,15 @@ def planned_buffers(model: TfliteModel, scratch: tuple[Scratch, ...]) -> tuple[P
 def _tensors(
     model: TfliteModel, subgraph: Subgraph, start: int, lives: Lifetimes, offsets: tuple[int, ...]
 ) -> list[PlannedBuffer]:
+    """Tensors of a subgraph that the planner places; VAR_HANDLE points its output at data of its own."""
     found = []
+    handles = {output for operator in subgraph.operators if operator.op == HANDLE for output in operator.outputs}
     for index, tensor in enumerate(subgraph.tensors, start):
         size = tensor_bytes(tensor)
         offset = offsets[index] if index < len(offsets) else NEVER
         online = offset == NEVER
-        if size and not model.is_constant(tensor) and not (tensor.is_variable and online):
+        placed = model.is_constant(tensor) or index - start in handles or (tensor.is_variable and online)
+        if size and not placed:
             found.append(PlannedBuffer(index, size, lives.first[index], lives.last[index], offset))
     return found
 

@@ -10,7 +10,8 @@ from onnxlint_cmsis.named_tuples import NamedTuple
 
 BITS = {
     "FLOAT32": 32, "FLOAT16": 16, "INT32": 32, "UINT8": 8, "INT64": 64, "BOOL": 8, "INT16": 16, "COMPLEX64": 64,
-    "INT8": 8, "FLOAT64": 64, "COMPLEX128": 128, "UINT64": 64, "UINT32": 32, "UINT16": 16, "INT4": 4,
+    "INT8": 8, "FLOAT64": 64, "COMPLEX128": 128, "UINT64": 64, "UINT32": 32, "UINT16": 16, "INT4": 4, "BFLOAT16": 16,
+    "RESOURCE": 32,
 }  # fmt: skip
 """Bits of one element; other types have no fixed size (lite/micro/memory_helpers.cc)."""
 
@@ -50,6 +51,17 @@ def scale(tensor: TfliteTensor) -> float:
     return tensor.quantization.scales[0] if tensor.quantization and quantized(tensor) else 0.0
 
 
+class VariableUse(NamedTuple):
+    """What an operator does with a resource variable."""
+
+    bytes_: int
+    """Bytes of the variable's values; 0 for one that no operator allocates."""
+    allocates: bool
+    """Whether the operator allocates them while it is prepared."""
+    variables: int
+    """How many variables the model has."""
+
+
 class OperatorView(NamedTuple):
     """One operator with its tensors."""
 
@@ -61,6 +73,8 @@ class OperatorView(NamedTuple):
     """The operator."""
     number: int
     """Its number in the subgraph."""
+    variable: VariableUse | None = None
+    """What it does with a resource variable; None where it names none, or is handed one by another operator."""
 
     def input(self, position: int) -> TfliteTensor | None:
         """An input, None where it is omitted or not there."""

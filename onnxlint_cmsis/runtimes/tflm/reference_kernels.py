@@ -14,7 +14,16 @@ from struct import calcsize, unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, INTEGER, OperatorView, quantized, scale, single, zero_point
+from onnxlint_cmsis.runtimes.tflm.operator_view import (
+    BITS,
+    INTEGER,
+    OperatorView,
+    quantized,
+    scale,
+    single,
+    tensor_bytes,
+    zero_point,
+)
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
 
 Condition = Callable[[OperatorView], str]
@@ -149,6 +158,37 @@ def outputs(view: OperatorView) -> str:
     """One output."""
     count = len(view.operator.outputs)
     return "" if count == 1 else f"it has {count} outputs; 1 alone is taken"
+
+
+def no_outputs(view: OperatorView) -> str:
+    """No output."""
+    count = len(view.operator.outputs)
+    return f"it has {count} outputs; none is taken" if count else ""
+
+
+def single_value(operand: KernelOperand) -> Condition:
+    """The operand has one element."""
+
+    def condition(view: OperatorView) -> str:
+        count = prod(operand.of(view).shape)
+        return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
+
+    return condition
+
+
+VARIABLE = "tensorflow/lite/micro/micro_resource_variable.cc"
+
+
+def fits_variable(operand: KernelOperand) -> Condition:
+    """The operand has as many bytes as the resource variable, which is what is copied."""
+
+    def condition(view: OperatorView) -> str:
+        use, size = view.variable, tensor_bytes(operand.of(view))
+        if use is None or use.bytes_ == size:
+            return ""
+        return f"the variable has {use.bytes_} bytes, which are copied, and {operand.title} has {size}"
+
+    return condition
 
 
 def given(operand: KernelOperand) -> Condition:
@@ -875,7 +915,27 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("arg_min_max.cc:86", INVOKE, typed(OUTPUT, "INT32"), "ask for output_type=tf.int32, the default is int64"),
         Row("arg_min_max.cc:79", INVOKE, typed(DATA, *MOVED)),
     )),
-    ("ASSIGN_VARIABLE CALL_ONCE READ_VARIABLE VAR_HANDLE", ()),
+    ("ASSIGN_VARIABLE", (
+        Row("assign_variable.cc:54", PREPARE, inputs(2)),
+        Row("assign_variable.cc:55", PREPARE, no_outputs),
+        Row("assign_variable.cc:66", PREPARE, typed(LEFT, "RESOURCE", "INT32")),
+        Row("assign_variable.cc:68", PREPARE, single_value(LEFT)),
+        Row(f"{VARIABLE}:131", HALTS_INVOKE, fits_variable(SECOND)),
+        Row(f"{VARIABLE}:133", WRONG, fits_variable(SECOND)),
+    )),
+    ("CALL_ONCE", (
+        Row("call_once.cc:54", PREPARE, inputs(0)),
+        Row("call_once.cc:55", PREPARE, no_outputs),
+    )),
+    ("READ_VARIABLE", (
+        Row("read_variable.cc:39", HALTS_PREPARE, inputs(1)),
+        Row("read_variable.cc:40", HALTS_PREPARE, outputs),
+        Row("read_variable.cc:48", HALTS_PREPARE, typed(DATA, "RESOURCE")),
+        Row("read_variable.cc:49", HALTS_PREPARE, single_value(DATA)),
+        Row(f"{VARIABLE}:77", HALTS_INVOKE, fits_variable(OUTPUT)),
+        Row(f"{VARIABLE}:79", WRONG, fits_variable(OUTPUT)),
+    )),
+    ("VAR_HANDLE", (Row("var_handle.cc:68", HALTS_PREPARE, given(OUTPUT)),)),
     ("BATCH_TO_SPACE_ND", _blocks("batch_to_space_nd.cc", 42, 57, 99)),
     ("BROADCAST_ARGS", (
         *_ends("broadcast_args.cc", 32, 2),
@@ -1354,8 +1414,8 @@ def reference(p: Preparation) -> None:
 WORD = 4
 INT8_ADD_N, INT8_CUMSUM, INT8_LOG_SOFTMAX = 40, 36, 28
 """Data of the int8 form (K/add_n.cc, K/cumsum.cc, K/log_softmax.cc)."""
-NOT_FOLLOWED = frozenset({"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "EMBEDDING_LOOKUP"})
-"""Operators whose requests are not written down: they depend on the application, or on what a run makes of shapes."""
+NOT_FOLLOWED = frozenset({"EMBEDDING_LOOKUP"})
+"""Operators whose requests are not written down: they depend on what a run makes of shapes."""
 
 
 def _copies_shape(p: Preparation) -> None:
@@ -1410,6 +1470,21 @@ def _log_softmax(p: Preparation) -> None:
         p.persistent.append(INT8_LOG_SOFTMAX)
 
 
+def _var_handle(p: Preparation) -> None:
+    variables = p.view.variable.variables if p.view.variable else 0
+    p.reference += (
+        "; AllocateTensors fails unless the application hands the interpreter MicroResourceVariables for"
+        f" {variables} variable{'s' if variables > 1 else ''}"
+    )
+
+
+def _assign_variable(p: Preparation) -> None:
+    use = p.view.variable
+    p.memory_known = not p.view.constant(p.view.input(0))
+    if use is not None and use.allocates:
+        p.persistent.append(use.bytes_)
+
+
 def _is_int8(view: OperatorView) -> bool:
     output = view.output()
     return output is not None and output.elem_type == "INT8"
@@ -1423,6 +1498,8 @@ REQUESTS: dict[str, Callable[[Preparation], None]] = {
     "ADD_N": _add_n,
     "CUMSUM": _cumsum,
     "LOG_SOFTMAX": _log_softmax,
+    "VAR_HANDLE": _var_handle,
+    "ASSIGN_VARIABLE": _assign_variable,
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL"), _axes_and_place),
     **dict.fromkeys(("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "L2_POOL_2D"), _copies_shape),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 
@@ -84,6 +85,14 @@ def memory_json(model: TfliteModel, arena: ArenaLayout) -> MemoryJson:
 
 def buffer_names(model: TfliteModel, arena: ArenaLayout) -> list[str]:
     """Name of every buffer by its number: tensors of all subgraphs, then scratch requests."""
-    tensors = (tensor for subgraph in model.subgraphs for tensor in subgraph.tensors)
-    names = [tensor.name or f"tensor {index}" for index, tensor in enumerate(tensors)]
-    return names + [f"scratch of operator {owner}" for _, owner, _ in arena.scratch]
+    names = [
+        name
+        for number, subgraph in enumerate(model.subgraphs)
+        for name in tensor_keys(subgraph, f"subgraph{number}" if number else "")
+    ]
+    return names + [f"scratch of {operator_number(number, owner)}" for number, owner, _ in arena.scratch]
+
+
+def operator_number(subgraph: int, index: int) -> str:
+    """`operator 3`, and `operator 3 of subgraph 1` outside the main one."""
+    return f"operator {index} of subgraph {subgraph}" if subgraph else f"operator {index}"

@@ -23,8 +23,14 @@ class OperatorBytes(NamedTuple):
 class ArenaBytes(NamedTuple):
     """What the arena holds for every model."""
 
-    allocator: tuple[int, ...] = (36, 44, 36, 8)
-    """SingleArenaBufferAllocator, GreedyMemoryPlanner, MicroAllocator, MicroBuiltinDataAllocator."""
+    allocator: tuple[int, ...] = (36, 44, 36)
+    """SingleArenaBufferAllocator, GreedyMemoryPlanner, MicroAllocator."""
+    variables: int = 12
+    """MicroResourceVariables."""
+    variable: int = 20
+    """MicroResourceVariable, one for every variable that the application makes room for."""
+    builtin_allocator: int = 8
+    """MicroBuiltinDataAllocator."""
     subgraph: int = 8
     """SubgraphAllocations."""
     eval_tensor: int = 12
@@ -54,7 +60,7 @@ _NOTHING = (
     "TRANSPOSE", "MAXIMUM", "MINIMUM", "BATCH_TO_SPACE_ND", "BROADCAST_ARGS", "BROADCAST_TO", "CEIL", "COS",
     "DYNAMIC_UPDATE_SLICE", "EXP", "EXPAND_DIMS", "FILL", "FLOOR", "FLOOR_DIV", "FLOOR_MOD", "GATHER_ND", "LOG",
     "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "LOG_SOFTMAX", "NEG", "ADD_N", "REVERSE_V2", "ROUND", "SIN",
-    "SLICE", "SQRT", "SQUARE", "ZEROS_LIKE",
+    "SLICE", "SQRT", "SQUARE", "ZEROS_LIKE", "ASSIGN_VARIABLE", "READ_VARIABLE",
 )  # fmt: skip
 _COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 _REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL")
@@ -116,6 +122,7 @@ OPERATORS: dict[str, dict[str, OperatorBytes]] = {
         "IF": OperatorBytes(8, 4, 8),
         "WHILE": OperatorBytes(8, 4, 8),
         "CALL_ONCE": OperatorBytes(4, 4, 8),
+        "VAR_HANDLE": OperatorBytes(8, 4, 4),
         **dict.fromkeys(_REDUCTIONS, OperatorBytes(1, 1, 44)),
         **dict.fromkeys(_COMPARISONS, OperatorBytes(0, 1, 32)),
         **dict.fromkeys(_NOTHING, OperatorBytes(0, 1, 0)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, operator_label
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
@@ -50,6 +50,11 @@ class TflmOperator:
     """What it asks for that stays; None where that is not known."""
     call: KernelCall | None
     """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return operator_label(self.subgraph, self.index, self.op)
 
 
 class TflmReport(NamedTuple):

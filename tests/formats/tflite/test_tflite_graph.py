@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.graph.model_error import ModelError
 from support import paths
-from support.tflite_models import conv_model, tensor
+from support.tflite_models import conv_model, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 
 SHARED = sorted((paths.SHARED / "models" / "tflite").glob("*.tflite"))
@@ -103,7 +103,7 @@ def branching(then: int = 1, other: int = 2):
 
 def test_bodies_follow_the_operator_that_runs_them():
     graph = graph_of(branching())
-    assert [node.label for node in graph.nodes] == ["IF#0", "RELU#0", "RELU#0"]
+    assert [node.label for node in graph.nodes] == ["IF#0", "subgraph1:RELU#0", "subgraph2:RELU#0"]
     assert [node.graph for node in graph.nodes] == ["", "IF#0/then_subgraph", "IF#0/else_subgraph"]
     first, second = graph.nodes[0].bodies
     assert first.inputs == ("IF#0/then_subgraph/a",)
@@ -167,3 +167,28 @@ def test_every_real_model_becomes_a_graph():
         assert [node.index for node in graph.nodes] == list(range(len(graph.nodes)))
         for node in graph.nodes:
             assert all(graph.producers[key].index < node.index for key in node.inputs if key in graph.producers)
+
+
+def test_what_call_once_runs_is_computed_once():
+    graph = graph_of(streaming_model())
+    inner = [node.index for node in graph.nodes if node.graph]
+    assert len(inner) == 3
+    assert graph.once == frozenset(inner)
+
+
+def test_a_subgraph_that_every_run_enters_too_is_not_computed_once():
+    model = streaming_model()
+    main = model["subgraphs"][0]
+    condition = {"name": "c", "shape": [1], "type": "BOOL", "buffer": 0}
+    main["tensors"].append(condition)
+    main["inputs"].append(4)
+    model["operator_codes"].append(operator_code("IF"))
+    branches = ("IfOptions", {"then_subgraph_index": 1, "else_subgraph_index": 1})
+    main["operators"].append({"opcode_index": 6, "inputs": [4], "builtin_options": branches})
+    assert graph_of(model).once == frozenset()
+
+
+def test_no_two_operators_share_a_name():
+    labels = [node.label for node in graph_of(streaming_model()).nodes]
+    assert len(set(labels)) == len(labels)
+    assert "subgraph1:CONV_2D#1" in labels
