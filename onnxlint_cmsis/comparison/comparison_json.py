@@ -20,13 +20,26 @@ def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[st
         "version": VERSION,
         "before": found.before,
         "after": found.after,
-        "figures": [{**each._asdict(), "change": each.change, "exceeded": each in over} for each in found.figures],
+        "figures": [
+            {
+                **each._asdict(),
+                "left_out": [one._asdict() for one in each.left_out],
+                "change": each.change,
+                "exceeded": each in over,
+            }
+            for each in found.figures
+        ],
         **({"times": [_time(each) for each in found.times]} if found.times else {}),
         "came": [finding for each in found.came for finding in _findings(each, found.after)],
         "went": [finding for each in found.went for finding in _findings(each, found.before)],
         "stayed": found.stayed,
         "layers": [_layer(each) for each in found.layers],
     }
+
+
+def _figure(figure: Figure, *, exceeded: bool) -> dict[str, object]:
+    left_out = [one._asdict() for one in figure.left_out]
+    return {**figure._asdict(), "left_out": left_out, "change": figure.change, "exceeded": exceeded}
 
 
 def _findings(finding: Finding, path: str) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ from onnxlint_cmsis.comparison.comparison_text import (
     finding_text,
     kernel_text,
     layer_name,
+    left_out_text,
     library_lines,
     time_text,
     word,
@@ -42,8 +43,9 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     for figure in found.figures:
         if figure.before or figure.after:
             mark = "over the limit" if figure in over else ""
+            rest = left_out_text(figure, lambda name: markdown_code(found.names.get(name, name)))
             cpu = figure.target.partition(", ")[0]
-            yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)} | {mark} |"
+            yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)}{rest} | {mark} |"
     for pair in found.times:
         yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
     yield ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.called import in_short
@@ -24,6 +24,8 @@ WORDS = {
     "unknown_layers": "layers of unknown cost",
 }
 """What each figure counts."""
+SHOWN = 3
+"""Layers that a line names before it only counts."""
 EXCEEDED = "more than --fail-on-increase allows"
 """Behind a figure that grew too much."""
 EXACT_ARENA = "bytes of arena"
@@ -64,11 +66,24 @@ def change_text(figure: Figure) -> str:
     if figure.before is figure.after is None:
         return "unknown"
     if figure.before is None or figure.after is None:
-        return " -> ".join("unknown" if number is None else f"{number:,}" for number in (figure.before, figure.after))
+        return _one_unknown(figure.before, figure.after)
     if figure.before == figure.after:
         return f"{figure.after:,}"
     part = f" ({100 * (figure.after - figure.before) / figure.before:+.1f} %)" if figure.before else ""
     return f"{figure.before:,} -> {figure.after:,}{part}"
+
+
+def _one_unknown(before: int | None, after: int | None) -> str:
+    return " -> ".join("unknown" if number is None else f"{number:,}" for number in (before, after))
+
+
+def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
+    """`; left out, with a cost that is known in one version alone: 'conv' (unknown -> 1,595)`; empty for no layer."""
+    if not figure.left_out:
+        return ""
+    rows = [f"{called(one.layer)} ({_one_unknown(one.before, one.after)})" for one in figure.left_out]
+    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    return f"; left out, with a cost that is known in one version alone: {', '.join(rows[:SHOWN])}{more}"
 
 
 def time_text(pair: TimePair) -> str:
@@ -120,7 +135,8 @@ def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
             continue
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
         mark = f": {EXCEEDED}" if figure in over else ""
-        yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{mark}"
+        rest = left_out_text(figure, lambda name: f"'{found.names.get(name, name)}'")
+        yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{rest}{mark}"
     for pair in found.times:
         yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
 

@@ -33,6 +33,17 @@ class ModelVersion(NamedTuple):
     """Its layers."""
 
 
+class LeftOut(NamedTuple):
+    """A layer whose cost is known in one version alone, so that the sums of both leave it out."""
+
+    layer: str
+    """Its node, or the label of an operator of a `.tflite` file; of the second version where both have it."""
+    before: int | None
+    """Predicted instructions in the first version; None where unknown or where it has no such layer."""
+    after: int | None
+    """The same in the second."""
+
+
 class Figure(NamedTuple):
     """One number of both versions."""
 
@@ -44,6 +55,8 @@ class Figure(NamedTuple):
     """Number of the first version, None where unknown."""
     after: int | None
     """Number of the second."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Of the instructions: layers that take no part, since their cost is known in one version alone."""
 
     @property
     def change(self) -> int | None:
@@ -105,6 +118,7 @@ class ModelDifference(NamedTuple):
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
     """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
     old, new = before.result.told, after.result.told
+    left_out = _left_out(before.layers, after.layers)
     came, went = _beyond(new, old), _beyond(old, new)
     return ModelDifference(
         before.name,
@@ -112,12 +126,12 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         grouped(came),
         grouped(went),
         len(new) - len(came),
-        tuple(_figures(before, after)),
+        tuple(_figures(before, after, left_out)),
         tuple(_layers(before.layers, after.layers)),
         {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
-        tuple(_times(before.layers, after.layers)),
+        tuple(_times(before.layers, after.layers, left_out)),
     )
 
 
@@ -142,44 +156,87 @@ def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Find
     return left
 
 
-def _figures(before: ModelVersion, after: ModelVersion) -> Iterator[Figure]:
+def _figures(
+    before: ModelVersion, after: ModelVersion, left_out: Mapping[str, tuple[LeftOut, ...]]
+) -> Iterator[Figure]:
     yield Figure("findings", "", len(before.result.told), len(after.result.told))
     old, new = (_by_cpu(each.layers) for each in (before, after))
     for cpu in dict.fromkeys((*old, *new)):
         target = (new.get(cpu) or old[cpu]).target
-        pairs = zip(_numbers(old.get(cpu)), _numbers(new.get(cpu)), strict=True)
-        yield from (Figure(metric, target, *pair) for metric, pair in zip(METRICS[1:], pairs, strict=True))
+        rest = left_out.get(cpu, ())
+        first = _numbers(old.get(cpu), sum(one.before or 0 for one in rest))
+        pairs = zip(first, _numbers(new.get(cpu), sum(one.after or 0 for one in rest)), strict=True)
+        for metric, pair in zip(METRICS[1:], pairs, strict=True):
+            yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
+
+
+def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[LeftOut, ...]]:
+    """By CPU the layers whose cost is known in one version alone.
+
+    Those are layers of both versions, and new or gone ones that may stand for a gone or new one of the same operator
+    and of unknown cost, as what a repair makes of a layer does.
+    """
+    found: dict[str, list[LeftOut]] = {}
+    old, new = _sides(before, after)
+    single = {place: row for place, row in (*old.items(), *new.items()) if (place in old) != (place in new)}
+    unknown = {
+        (place in old, place[1], row.get("op")) for place, row in single.items() if row.get("instructions") is None
+    }
+    for place in dict.fromkeys((*new, *old)):
+        rows = old.get(place), new.get(place)
+        costs = [None if row is None else row.get("instructions") for row in rows]
+        pair = [number if isinstance(number, int) else None for number in costs]
+        replaced = place in single and (place not in old, place[1], single[place].get("op")) in unknown
+        if pair.count(None) == 1 and (place not in single or replaced):
+            row = rows[1] or rows[0] or {}
+            name = str(row["label"] if "index" in row else row["node"])
+            found.setdefault(place[1], []).append(LeftOut(name, *pair))
+    return {cpu: tuple(rows) for cpu, rows in found.items()}
 
 
 def _by_cpu(layers: LayersReport) -> dict[str, Total]:
     return {_cpu(total.target): total for total in layers.totals}
 
 
-def _times(before: LayersReport, after: LayersReport) -> Iterator[TimePair]:
+def _times(
+    before: LayersReport, after: LayersReport, left_out: Mapping[str, tuple[LeftOut, ...]]
+) -> Iterator[TimePair]:
     old, new = _by_cpu(before), _by_cpu(after)
     for cpu in dict.fromkeys((*old, *new)):
-        pair = [side[cpu].time if cpu in side else None for side in (old, new)]
+        rest = left_out.get(cpu, ())
+        sums = (sum(one.before or 0 for one in rest), sum(one.after or 0 for one in rest))
+        counts = (sum(one.before is not None for one in rest), sum(one.after is not None for one in rest))
+        times = [side[cpu].time if cpu in side else None for side in (old, new)]
+        pair = [
+            time and time._replace(instructions=time.instructions - cost, left_out=time.left_out + count)
+            for time, cost, count in zip(times, sums, counts, strict=True)
+        ]
         if any(pair):
             yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
 
 
-def _numbers(total: Total | None) -> tuple[int | None, ...]:
-    """The figures of a target in the order of METRICS."""
+def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
+    """The figures of a target in the order of METRICS, the instructions without those that are left out."""
     if total is None:
         return (None,) * (len(METRICS) - 1)
     arena = total.arena if total.arena_used is None else total.arena_used
-    instructions = total.instructions if total.cost_known else None
+    instructions = total.instructions - left_out if total.cost_known else None
     return instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
 def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
-    two_formats = _of_tflite(before) != _of_tflite(after)
-    old, new = (_by_place(each.rows, each.names if two_formats else {}) for each in (before, after))
+    old, new = _sides(before, after)
     for place in dict.fromkeys((*new, *old)):
         pair = old.get(place), new.get(place)
         if _seen(pair[0]) != _seen(pair[1]):
             target = str((pair[1] or pair[0] or {})["target"])
             yield LayerDifference(place[0], target, *pair)
+
+
+def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], Row]]:
+    """The rows of both versions, under names that both share."""
+    two_formats = _of_tflite(before) != _of_tflite(after)
+    return [_by_place(each.rows, each.names if two_formats else {}) for each in (before, after)]
 
 
 def _of_tflite(layers: LayersReport) -> bool:

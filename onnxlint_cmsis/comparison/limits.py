@@ -23,10 +23,10 @@ class GrowthLimit(NamedTuple):
     """Whether it is percent."""
 
     def exceeded(self, figure: Figure) -> bool:
-        """Whether a figure grew by more; one that became unknown counts as grown."""
+        """Whether a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
         if figure.metric != self.metric or figure.before is None:
             return False
-        if figure.after is None:
+        if figure.after is None or any(one.after is None for one in figure.left_out):
             return True
         allowed = figure.before * self.most / 100 if self.percent else self.most
         return figure.after - figure.before > allowed

@@ -144,29 +144,32 @@ def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[R
 
 
 def totals(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> Iterator[TargetTotal]:
-    """Predicted instructions of all layers whose cost is known before."""
+    """Predicted instructions of all layers whose cost is known before and after."""
     rows = [
-        (before.prices.of(old.call), [after.prices.of(layer.call) for layer in new])
+        (old, before.prices.of(old.call), [after.prices.of(layer.call) for layer in new])
         for old, new in matched(before, after, rewrites)
     ]
     decision = found.decision
     prices = zip(decision.repaired.instructions, decision.before.instructions, strict=True)
     for place, (target, (repaired, present)) in enumerate(zip(before.prices.targets, prices, strict=True)):
-        both = [(had[place], [row[place] for row in has]) for had, has in rows if had[place].instructions is not None]
+        costs = [(old, _cost([had[place]]), _cost([row[place] for row in has])) for old, had, has in rows]
+        both = [(had, has) for _, had, has in costs if had is not None and has is not None]
+        unknown = [old.node.label for old, had, has in costs if had is None or has is None]
         yield TargetTotal(
             target.label,
             measured_build(target),
-            sum(had.instructions or 0 for had, _ in both),
-            sum(_known(had, has) for had, has in both),
+            sum(had for had, _ in both),
+            sum(has for _, has in both),
             repaired - present if decision.repairs else 0,
-            sum(had[place].instructions is None for had, _ in rows),
+            len(unknown),
+            tuple(unknown),
         )
 
 
-def _known(had: Price, has: Sequence[Price]) -> int:
-    """Instructions of what does a layer's work now, as far as they are known; those of the layer where none are."""
-    known = [price.instructions for price in has if price.instructions is not None]
-    return sum(known) if known else had.instructions or 0
+def _cost(prices: Sequence[Price]) -> int | None:
+    """Instructions of the layers that do one layer's work; None where those of one are not known."""
+    known = [price.instructions for price in prices if price.instructions is not None]
+    return sum(known) if len(known) == len(prices) else None
 
 
 def worse(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> str:
@@ -192,8 +195,8 @@ def _risks(route: Route) -> set[str]:
 def macs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Numbers:
     """Multiply-accumulates of the layers where they are known in both."""
     rows = [(old.macs, [layer.macs for layer in new]) for old, new in matched(before, after, rewrites)]
-    sums = [(old, [number for number in new if number is not None]) for old, new in rows]
-    both = [(old, sum(new)) for old, new in sums if old is not None and new]
+    sums = [(old, [number for number in new if number is not None], len(new)) for old, new in rows]
+    both = [(old, sum(new)) for old, new, layers in sums if old is not None and new and len(new) == layers]
     return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
 
 

@@ -183,7 +183,10 @@ def _total(total: TargetTotal) -> str:
         text += f", as on {total.measured_on}"
     if total.repair_price:
         text += f"; stepping around hazards alone costs {total.repair_price:+,}"
-    return text + (f"; {counted(total.unknown, 'layer')} of unknown cost not counted" if total.unknown else "")
+    if not total.unknown:
+        return text
+    names = f": {_names(total.unknown_layers)}" if total.unknown_layers else ""
+    return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
 
 
 def _constants(fix: FixResult) -> str:

@@ -121,13 +121,15 @@ class TargetTotal(NamedTuple):
     measured_on: str
     """CPU that the instructions of loops were measured on; the release too, where it is not the target's."""
     instructions: int
-    """Predicted instructions before, of the layers of known cost."""
+    """Predicted instructions before, of the layers whose cost is known before and after."""
     new_instructions: int
-    """The same after."""
+    """The same layers after."""
     repair_price: int
     """Instructions that stepping around hazards alone adds."""
     unknown: int
-    """Layers whose cost is not known and that take no part."""
+    """Layers whose cost is not known before or after, and that take no part in either sum."""
+    unknown_layers: tuple[str, ...] = ()
+    """Those layers."""
 
     @property
     def percent(self) -> float:

@@ -11,11 +11,18 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.comparison.comparison_text import change_text, layer_name
-from onnxlint_cmsis.comparison.difference import Figure, LayerDifference
-from onnxlint_cmsis.comparison.limits import growth_limits
+from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime, predicted_time
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.comparison.comparison_json import comparison_json
+from onnxlint_cmsis.comparison.comparison_markdown import comparison_markdown
+from onnxlint_cmsis.comparison.comparison_text import change_text, comparison_text, layer_name
+from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelVersion, difference
+from onnxlint_cmsis.comparison.limits import exceeded, growth_limits
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.layer_rows import Row
+from onnxlint_cmsis.layers_report import LayersReport, Total
+from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.types import Level
 from support import paths
 from support.models import text
 from support.tflite_steps import random_chain
@@ -173,3 +180,49 @@ def test_screens(form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         golden.write_text(out, encoding="utf-8")
     assert (code, out) == (1, golden.read_text(encoding="utf-8"))
     assert form == "markdown" or max(map(len, out.splitlines())) <= 80
+
+
+def row(node: str, instructions: int | None, op: str = "Conv") -> Row:
+    return {"node": node, "target": "cortex-m4, x", "op": op, "instructions": instructions}
+
+
+def version(*rows: Row) -> ModelVersion:
+    known = [int(str(one["instructions"])) for one in rows if one["instructions"] is not None]
+    total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
+    clocked = predicted_time(
+        parse_target("cortex-m4", "7.0.0"), 120_000_000, "", total.instructions, total.unknown_layers
+    )
+    report = LayersReport([*rows], [total._replace(time=clocked)], {})
+    return ModelVersion("m", FileResult("m", (), Level.WARNING), report)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "figure", "left_out", "grown"),
+    [
+        ([row("a", 100), row("b", None)], [row("a", 110), row("b", 1595)], (100, 110), [("b", None, 1595)], True),
+        ([row("a", 100), row("b", None)], [row("a", 100), row("b", 1595)], (100, 100), [("b", None, 1595)], False),
+        ([row("a", 100), row("b", 70)], [row("a", 100), row("b", None)], (100, 100), [("b", 70, None)], True),
+        ([row("a", 100), row("b", None)], [row("a", 100), row("b_0", 9)], (100, 100), [("b_0", None, 9)], False),
+        ([row("a", 100)], [row("a", 100), row("b", 9)], (100, 109), [], True),
+        ([row("a", 100), row("b", None, "Sin")], [row("a", 100), row("c", 9)], (100, 109), [], True),
+    ],
+    ids=["known now", "a repair", "unknown now", "split", "one more", "another operator goes"],
+)
+def test_instructions_are_compared_where_both_versions_know_them(
+    before: list[Row],
+    after: list[Row],
+    figure: tuple[int, int],
+    left_out: list[tuple[str, int | None, int | None]],
+    grown: bool,
+) -> None:
+    found = difference(version(*before), version(*after))
+    (instructions,) = (one for one in found.figures if one.metric == "instructions")
+    assert (instructions.before, instructions.after) == figure
+    assert [*instructions.left_out] == left_out
+    (pair,) = found.times
+    assert [one.instructions for one in pair if isinstance(one, PredictedTime)] == [*figure]
+    over = exceeded(found, growth_limits(["instructions=2%"]))
+    assert bool(over) is grown
+    forms = comparison_text(found, over, 0), comparison_markdown(found, over), json.dumps(comparison_json(found, over))
+    assert all(name in form for name, _, _ in left_out for form in forms)
+    assert all(("in one version alone" in form) is bool(left_out) for form in forms[:2])

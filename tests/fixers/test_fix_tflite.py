@@ -71,7 +71,9 @@ def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
     done = run(folder, "--fix-only", "a.tflite")
     assert done.returncode == 0, text(done)
     assert "a.tflite: fixed (policy faster)" in text(done)
-    assert "in LiteRT (reference kernels), before and after: every output is bit for bit" in " ".join(text(done).split())
+    assert "in LiteRT (reference kernels), before and after: every output is bit for bit" in " ".join(
+        text(done).split()
+    )
     assert "(hard link), which keeps the old bytes" in " ".join(text(done).split())
     assert stat.S_IMODE(model.stat().st_mode) == 0o640
     fixed = model.read_bytes()
