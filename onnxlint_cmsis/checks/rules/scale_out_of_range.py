@@ -6,6 +6,15 @@ largest multiplier there is, and the result is wrong. Below 2^-32 it takes 0: th
 for every input. Softmax needs an input scale above 2^-26, since its multiplier, the input scale times 2^26, has to
 exceed 1 (QuantizeMultiplierGreaterThanOne).
 
+A quantizer that saw nothing but zeros in a tensor writes a scale that no data give, and the rule tells such tensors by
+it: in int8 7.84e-09 with zero-point 0 from TensorFlow's converter, in int16 3.59e-43, from AI Edge Quantizer 3.92e-12
+with zero-point -128, 7.87e-12 or 3.05e-14, and from ONNX Runtime's quantizer 1 with zero-point 0. What such a tensor
+holds on other data is cut off close to 0, or rounded to whole numbers.
+
+In a `.tflite` file every tensor of 16 bits or less that is quantized has as many scales as its type needs, all of them
+finite and above 0, and a zero-point that its type holds. TensorFlow Lite Micro takes a tensor of scales without a
+zero-point as one that is not quantized (micro_allocator.cc:275).
+
 **What to do.** Look at the layer's weights and at the data that it was calibrated with. A scale of 0 or NaN comes
 from a tensor that is constant or not finite, a tiny one from a tensor that was always zero.
 """
@@ -13,16 +22,20 @@ from a tensor that is constant or not finite, a tiny one from a tensor that was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import isfinite
 
 from onnxlint_cmsis.checks.quantization_check import QuantizationCheck, described
+from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.checks.subject import ModelSubject
 from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.graph.model import TFLITE, Graph, Node, StoredQuantization
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.lower.weight_checks import vanished
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import Level
 
 _MODEL = """
@@ -48,8 +61,58 @@ RULE = Rule(
 )
 
 
+class ZeroTrace(NamedTuple):
+    """What a quantizer writes for a tensor that was always zero while it calibrated."""
+
+    elem_type: str
+    """Type of the integers."""
+    scale: float
+    """Scale, as single precision has it."""
+    zero_point: int
+    """Zero-point."""
+    quantizer: str
+    """Who writes it."""
+    limit: float
+    """Largest absolute value that the tensor then holds; infinity where that says nothing."""
+
+
+ZERO_TRACES = (
+    ZeroTrace("int8", 7.84313680668447e-09, 0, "TensorFlow's converter", 1e-06),
+    ZeroTrace("uint8", 7.84313680668447e-09, 128, "TensorFlow's converter", 1e-06),
+    ZeroTrace("int16", 3.587324068671532e-43, 0, "TensorFlow's converter", 1.2e-38),
+    ZeroTrace("int8", 3.921568627450980e-12, -128, "AI Edge Quantizer", 1e-09),
+    ZeroTrace("int8", 7.874015748031496e-12, 0, "AI Edge Quantizer", 1e-09),
+    ZeroTrace("int16", 3.051850947599719e-14, 0, "AI Edge Quantizer", 1e-09),
+)
+"""TensorFlow's converter widens a range of less than 1e-06 by 1e-06 on both sides, and in int16 divides the smallest
+normal number by 32767 (measured with 2.21.0); AI Edge Quantizer takes a range of 1e-09 (0.10.0,
+algorithms/uniform_quantize/uniform_quantize_tensor.py:532).
+"""
+ONNX_RUNTIME_TRACES = tuple(
+    ZeroTrace(elem_type, 1.0, 0, "ONNX Runtime's quantizer", float("inf")) for elem_type in ("int8", "int16")
+)
+"""compute_scale_zp in onnxruntime/quantization/quant_utils.py (measured with 1.32.0). Other data give it to a signed
+result of weights only where they reach from -128 to 127 to the last bit; uint8 images of 0 to 255 have it.
+"""
+SINGLE = 1e-6
+"""Relative difference of scales that are one in single precision."""
+MOST_NAMED = 3
+"""Tensors that a message names."""
+LIMITS = {
+    "int8": (-128, 127),
+    "uint8": (0, 255),
+    "int16": (-32768, 32767),
+    "uint16": (0, 65535),
+    "int4": (-8, 7),
+}
+"""Least and largest zero-point by element type."""
+
+
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each node with such a scale, then for each with channels of one output."""
+    """Yield one statement for each node with such a scale, then for each with channels of one output.
+
+    Then one for all tensors that were always zero while the model was calibrated.
+    """
     yield from QuantizationCheck(RULE.kinds, _remedy)(subject)
     graph = subject.model.graph
     for record in subject.lowered.records:
@@ -59,6 +122,103 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             said = f"{described(record.node)}: {text}, so that these give out one number whatever goes in."
             level = Level.WARNING if gone == all_ else Level.NOTE
             yield Statement(said, node_location(graph.path, record.node), level=level, cause=f"vanished {level.name}")
+    yield from _stored(graph)
+    yield from _always_zero(subject)
+
+
+def _stored(graph: Graph) -> Iterator[Statement]:
+    """What cannot be computed with in the quantization that tensors keep, each tensor at the first node that has it."""
+    for tensor, node in _first_users(graph).items():
+        stored = graph.quantization.get(tensor)
+        if stored is None or graph.elem_type(tensor) not in LIMITS:
+            continue
+        fault, level = _fault(stored, graph.elem_type(tensor))
+        if fault:
+            where = node_location(graph.path, node)._replace(tensor=tensor)
+            yield Statement(f"{node.op_type} '{node.label}': '{tensor}' has {fault}.", where, level=level, cause=fault)
+
+
+def _fault(stored: StoredQuantization, elem_type: str) -> tuple[str, Level | None]:
+    """What is wrong with a tensor's quantization and how bad it is; nothing where it is sound."""
+    wrong = [scale for scale in stored.scales if not (isfinite(scale) and scale > 0)]
+    if wrong:
+        return f"scale {wrong[0]:g}; scales are finite and above 0", None
+    if not stored.zero_points:
+        return "a scale and no zero-point; TensorFlow Lite Micro takes it as not quantized", Level.WARNING
+    least, most = LIMITS[elem_type]
+    outside = [zero for zero in stored.zero_points if not least <= zero <= most]
+    if outside:
+        return f"zero-point {outside[0]}; {elem_type} holds {least} to {most}", Level.WARNING
+    return "", None
+
+
+def _first_users(graph: Graph) -> dict[str, Node]:
+    """The first node that reads or writes each tensor."""
+    users: dict[str, Node] = {}
+    for node in graph.nodes:
+        for tensor in (*node.inputs, *node.outputs):
+            users.setdefault(tensor, node)
+    return users
+
+
+def _always_zero(subject: ModelSubject) -> Iterator[Statement]:
+    """One statement for each quantizer whose trace is found, on all tensors that have it."""
+    graph = subject.model.graph
+    traced: dict[tuple[str, float], dict[str, tuple[Node, ZeroTrace]]] = {}
+    for tensor, node, trace in (*_traced(graph), *_traced_results(subject)):
+        traced.setdefault((trace.quantizer, trace.limit), {}).setdefault(tensor, (node, trace))
+    for (quantizer, limit), tensors in traced.items():
+        node, first = next(iter(tensors.values()))
+        named = ", ".join(f"'{tensor}'" for tensor in list(tensors)[:MOST_NAMED])
+        more = f" and {len(tensors) - MOST_NAMED} more tensors" if len(tensors) > MOST_NAMED else ""
+        whose = f"{named}{more} {'was' if len(tensors) == 1 else 'were'}"
+        marks = f"scale {first.scale:.3g} with zero-point {first.zero_point} is what {quantizer} writes then"
+        cut = f"larger values are cut off at {limit:g}"
+        held = cut if isfinite(limit) else "other values are rounded to whole numbers"
+        ends = [tensor for tensor in graph.outputs if tensor in tensors] if isfinite(limit) else []
+        ended = f" Nothing but zeros comes out of the model ('{ends[0]}')." if ends else ""
+        text = f"{whose} always zero while the model was calibrated: {marks}, and {held}.{ended}"
+        where = node_location(graph.path, node)._replace(tensor=next(iter(tensors)))
+        level = None if ends else Level.WARNING
+        said = Statement(text, where, level=level, cause=f"always zero, {quantizer}")
+        yield replace(said, remedy="Calibrate with data that the device will see.")
+
+
+def _traced(graph: Graph) -> Iterator[tuple[str, Node, ZeroTrace]]:
+    """Activations of a `.tflite` file that have a trace."""
+    for tensor, node in _first_users(graph).items():
+        stored = graph.quantization.get(tensor)
+        if stored is None or tensor in graph.constants or len(stored.scales) != 1 or len(stored.zero_points) != 1:
+            continue
+        found = _trace(ZERO_TRACES, graph.elem_type(tensor), stored.scales[0], stored.zero_points[0])
+        if found:
+            yield tensor, node, found
+
+
+def _traced_results(subject: ModelSubject) -> Iterator[tuple[str, Node, ZeroTrace]]:
+    """Results of an `.onnx` file's weights that have a trace."""
+    graph = subject.model.graph
+    traces = (*ZERO_TRACES, *ONNX_RUNTIME_TRACES) if graph.producer == ONNX_RUNTIME else ZERO_TRACES
+    for record in subject.lowered.records:
+        output = record.output
+        if output is None or not record.weighted or record.node.domain == TFLITE or not output.known:
+            continue
+        found = _trace(traces, output.elem_type, output.scale, (output.zero_points or (0,))[0])
+        if found:
+            yield record.node.outputs[0], record.node, found
+
+
+def _trace(traces: Sequence[ZeroTrace], elem_type: str, scale: float, zero_point: int) -> ZeroTrace | None:
+    """The trace that a quantization is; None for any other."""
+    return next(
+        (
+            trace
+            for trace in traces
+            if (trace.elem_type, trace.zero_point) == (elem_type, zero_point)
+            and abs(scale - trace.scale) <= SINGLE * trace.scale
+        ),
+        None,
+    )
 
 
 def _remedy(_graph: Graph, _records: Sequence[LoweredLayer]) -> str:

@@ -38,8 +38,6 @@ def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
             raise damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
         if any(size < -1 for size in tensor.shape):
             raise damaged(f"{where} has shape {list(tensor.shape)}; a size is at least 0, or -1 where it is unknown")
-        if tensor.quantization and any(abs(scale) == float("inf") for scale in tensor.quantization.scales):
-            raise damaged(f"{where} has an infinite scale")
 
 
 def _check_operators(number: int, subgraph: Subgraph, subgraphs: int) -> None:

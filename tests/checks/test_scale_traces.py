@@ -1,0 +1,152 @@
+"""CNN512 on scales that nobody can compute with, and on those that tell a calibration on zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.types import Level
+from support.tflite_models import conv_model
+from support.tflite_writer import write
+
+CONVERTER_INT8 = float(np.float32(2e-6) / np.float32(255))
+CONVERTER_INT16 = float(np.finfo(np.float32).smallest_normal / np.float32(32767))
+HOSTILE = (
+    ([float("inf")], [0], "scale inf; scales are finite and above 0"),
+    ([float("-inf")], [0], "scale -inf; scales are finite and above 0"),
+    ([float("nan")], [0], "scale nan; scales are finite and above 0"),
+    ([0.0], [0], "scale 0; scales are finite and above 0"),
+    ([-0.5], [0], "scale -0.5; scales are finite and above 0"),
+    ([0.5], [128], "zero-point 128; int8 holds -128 to 127"),
+    ([0.5], [-(2**40)], "zero-point -1099511627776; int8 holds -128 to 127"),
+    ([0.5], [], "a scale and no zero-point; TensorFlow Lite Micro takes it as not quantized"),
+)
+"""Scales and zero-points of a result, and what is said of them."""
+
+
+def convolution(scales: list[float], zero_points: list[int], elem_type: str = "INT8", place: int = 2) -> bytes:
+    model = conv_model()
+    tensor = model["subgraphs"][0]["tensors"][place]
+    tensor["type"] = elem_type
+    tensor["quantization"] = {"scale": scales, "zero_point": zero_points}
+    return write(model)
+
+
+def told(data: bytes, name: str = "m.tflite") -> list[Finding]:
+    found = lint_file(name, make_settings(targets=["cortex-m4"]), data)
+    assert not found.error
+    return [each for each in found.findings if each.code == "CNN512"]
+
+
+@pytest.mark.parametrize(("scales", "zero_points", "text"), HOSTILE)
+@pytest.mark.parametrize("place", [0, 2])
+def test_what_cannot_be_computed_with_is_told_by_tensor(scales, zero_points, text, place):
+    (finding,) = told(convolution(scales, zero_points, place=place))
+    assert text in finding.text
+    assert finding.location.tensor == "xwy"[place]
+    assert finding.level is (Level.ERROR if text.startswith("scale") else Level.WARNING)
+
+
+@pytest.mark.parametrize("elem_type", ["INT8", "INT16"])
+@pytest.mark.parametrize("scale", [float("inf"), float("nan"), 0.0, -1.0, 1e-45])
+@pytest.mark.parametrize(
+    "command", [(), ("layers",), ("memory",), ("widths",), ("report", "-o", "page.html"), ("--diff",)]
+)
+def test_no_command_breaks_on_such_a_scale(tmp_path, monkeypatch, capsys, elem_type, scale, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.tflite").write_bytes(convolution([scale], [0], elem_type))
+    code = main([*command, "m.tflite", "--target", "cortex-m4"])
+    said = capsys.readouterr()
+    assert code in (0, 1), said.err
+    assert "internal error" not in said.out + said.err
+
+
+def test_int16_with_an_infinite_scale_is_a_model():
+    found = lint_file("m.tflite", make_settings(targets=["cortex-m4"]), convolution([float("inf")], [0], "INT16"))
+    codes = {finding.code for finding in found.findings}
+    assert "CNN512" in codes
+    assert "CNN009" not in codes
+
+
+@pytest.mark.parametrize(
+    ("elem_type", "scale", "zero_point", "quantizer"),
+    [
+        ("INT8", CONVERTER_INT8, 0, "TensorFlow's converter"),
+        ("UINT8", CONVERTER_INT8, 128, "TensorFlow's converter"),
+        ("INT16", CONVERTER_INT16, 0, "TensorFlow's converter"),
+        ("INT8", float(np.float32(1e-9) / np.float32(255)), -128, "AI Edge Quantizer"),
+        ("INT8", float(np.float32(1e-9) / np.float32(127)), 0, "AI Edge Quantizer"),
+        ("INT16", float(np.float32(1e-9) / np.float32(32767)), 0, "AI Edge Quantizer"),
+    ],
+)
+def test_a_tensor_that_was_always_zero_is_told_by_the_scale_of_its_quantizer(elem_type, scale, zero_point, quantizer):
+    (finding,) = told(convolution([scale], [zero_point], elem_type))
+    assert finding.text.startswith("'y' was always zero while the model was calibrated")
+    assert quantizer in finding.text
+    assert "Nothing but zeros comes out of the model ('y')." in finding.text
+    assert finding.level is Level.ERROR
+
+
+def test_a_tensor_inside_that_was_always_zero_is_a_warning():
+    (finding,) = told(convolution([CONVERTER_INT8], [0], place=0))
+    assert finding.text.startswith("'x' was always zero")
+    assert "comes out" not in finding.text
+    assert finding.level is Level.WARNING
+
+
+@pytest.mark.parametrize(
+    ("elem_type", "scale", "zero_point"),
+    [
+        ("INT8", CONVERTER_INT8 * 1.001, 0),
+        ("INT8", CONVERTER_INT8, -7),
+        ("INT16", CONVERTER_INT8, 0),
+        ("INT16", 2.0**-140, 0),
+        ("INT8", 1.0, 0),
+    ],
+)
+def test_a_scale_close_by_says_nothing_of_zeros(elem_type, scale, zero_point):
+    assert not [each for each in told(convolution([scale], [zero_point], elem_type)) if "always zero" in each.text]
+
+
+class Images(CalibrationDataReader):
+    """Some images of one value each, or of noise."""
+
+    def __init__(self, data: list[np.ndarray]) -> None:
+        self.left = [{"x": each} for each in data]
+
+    def get_next(self):
+        return self.left.pop() if self.left else None
+
+
+def quantized(tmp_path, data: list[np.ndarray], **options: object) -> bytes:
+    rng = np.random.default_rng(3)
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 3, 8, 8] x) => (float[1, 4, 6, 6] y)'
+        " { a = Conv(x, w)\n y = Relu(a) }"
+    )
+    weights = rng.normal(size=(4, 3, 3, 3)).astype(np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(model, tmp_path / "float.onnx")
+    quantize_static(tmp_path / "float.onnx", tmp_path / "q.onnx", Images(data), **options)
+    return (tmp_path / "q.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("elem_type", [QuantType.QInt8, QuantType.QInt16])
+def test_onnx_runtime_on_zeros_leaves_scale_1(tmp_path, elem_type):
+    zeros = [np.zeros((1, 3, 8, 8), np.float32)] * 3
+    (finding,) = told(quantized(tmp_path, zeros, activation_type=elem_type), "q.onnx")
+    assert "always zero while the model was calibrated: scale 1 with zero-point 0" in finding.text
+    assert finding.level is Level.WARNING
+
+
+def test_onnx_runtime_on_images_of_whole_numbers_is_no_calibration_on_zeros(tmp_path):
+    """Inputs of -128 to 127 have scale 1 and zero-point 0 as zeros have; what weights make of them has not."""
+    rng = np.random.default_rng(5)
+    images = [rng.integers(-128, 128, (1, 3, 8, 8)).astype(np.float32) for _ in range(4)]
+    assert not told(quantized(tmp_path, images, activation_type=QuantType.QInt8), "q.onnx")
