@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 PROGRAMS = (
     "core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "core.askPass", "core.gitProxy",
     "core.alternateRefsCommand", "credential.helper", "gpg.program", "sequence.editor", "diff.external",
-    "pager.cat-file", "pager.check-ignore", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv",
+    "pager.cat-file", "pager.check-ignore", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process",
+    "diff.evil.textconv",
     "diff.evil.command", "merge.evil.driver", "uploadpack.packObjectsHook", "remote.origin.uploadpack",
     "remote.origin.vcs", "interactive.diffFilter", "trace2.eventTarget", "alias.check-ignore", "alias.cat-file",
 )  # fmt: skip
