@@ -31,7 +31,7 @@ from onnxlint_cmsis.lower.recurrent import lower_lstm
 from onnxlint_cmsis.lower.result_checks import UNEQUAL, check_copy, check_result
 from onnxlint_cmsis.lower.softmax import lower_softmax, widened
 from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
-from onnxlint_cmsis.lower.verdict import Cause, Decision, Verdict, refused
+from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, Verdict, refused
 from onnxlint_cmsis.lower.weight_checks import check_weights, weights_of
 from onnxlint_cmsis.lower.without_function import INTEGERS, without_function
 from onnxlint_cmsis.operators.derived import derived_values
@@ -81,6 +81,9 @@ LOWERINGS: dict[tuple[str, str], Rule] = {
     ("", "LSTM"): lower_lstm,
 }
 
+COMPUTED = (Cause.DYNAMIC_QUANTIZATION, Cause.OPERAND_COMPUTED)
+"""Causes that a constant seems to have whose values lie in external data that are refused or missing."""
+NOT_READ = "values that lie in external data are not read"
 CHANNELS_LAST = "its channels are last; a layer is followed with channels first only"
 """Reason of ONNX Runtime's operators with the attribute `channels_last`."""
 SHAPE_OPERATORS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Concat", "Transpose", "Pad")
@@ -109,6 +112,7 @@ class _Lowering:
         self._assume = assume
         self._derived: AbstractSet[str] = derived_values(graph)
         self._quantized = quantized_model(graph)
+        self._unread = any(problem.kind == "external" for problem in graph.problems)
         self._absorbed: set[int] = set()
         self._clampable: set[str] = set()
 
@@ -120,6 +124,8 @@ class _Lowering:
             found = self._lowered(node)
             if found is not None:
                 record = self._record(node, found)
+                if self._unread and record.cause in COMPUTED:
+                    record = LoweredLayer(node, UNDECIDED.verdict, UNDECIDED.cause, NOT_READ)
                 if record.epilogue:
                     self._absorbed.update(each.index for each in record.epilogue.absorbed)
                     self._clampable.update(_clamped(record, record.epilogue))

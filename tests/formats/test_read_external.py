@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import os
+
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
+from onnxlint_cmsis.api import fix, lint
 from onnxlint_cmsis.formats.onnx_graph.load import load
 from support.dims_graphs import Builder
+from support.fixable_models import dead
 from support.read_models import conv_model, only, texts
+from support.resizable_models import qdq_model
 
 
 def external(location, shape=(8, 4, 3, 3), name="w", **entries):
@@ -109,7 +116,7 @@ def test_a_link_is_one_problem_however_many_tensors_lie_behind_it(tmp_path):
     graph = load(folder / "m.onnx")
     assert len(graph.constants) > 1
     (problem,) = graph.problems
-    assert problem.message == "external data have the path 'w.bin', which is a symbolic link; links are not followed"
+    assert problem.message == "external data have the path 'w.bin', which is a symbolic link out of the model's folder"
 
 
 def test_links_among_the_folders_are_refused(tmp_path):
@@ -155,3 +162,93 @@ def test_data_under_another_name_has_its_folder(tmp_path):
     data = write(tmp_path, "w.bin").read_bytes()
     assert load(tmp_path / "m.onnx", data=data).problems == ()
     assert "not a file" in only(load("elsewhere/m.onnx", data=data), "external")
+
+
+def save(model, folder):
+    """A model with all its tensors in `w.bin`."""
+    onnx.save(model, folder / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+
+
+def test_a_link_inside_the_folder_is_followed(tmp_path):
+    """The findings are those of the same data without a link."""
+    found = []
+    for link in (False, True):
+        folder = tmp_path / str(link)
+        folder.mkdir()
+        save(qdq_model(bias=True), folder)
+        if link:
+            (folder / "sub").mkdir()
+            (folder / "w.bin").rename(folder / "sub" / "real.bin")
+            (folder / "w.bin").symlink_to("sub/real.bin")
+        result = lint(folder / "m.onnx", min_level="note")
+        found.append([(each.code, each.message) for each in result.findings])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["name", "link", "hard link", "other model", "link to another model"])
+def test_data_in_a_model_are_refused(tmp_path, kind):
+    """A fix writes a model anew, and values in it would be others from then on."""
+    save(qdq_model(bias=True), tmp_path)
+    (tmp_path / "b.tflite").write_bytes(bytes(5000))
+    (tmp_path / "w.bin").unlink()
+    model = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    for tensor in model.graph.initializer:
+        tensor.external_data[0].value = {"name": "m.onnx", "other model": "b.tflite"}.get(kind, "w.bin")
+    model.doc_string = "x" * 5000
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    if kind == "link":
+        (tmp_path / "w.bin").symlink_to("m.onnx")
+    elif kind == "hard link":
+        os.link(tmp_path / "m.onnx", tmp_path / "w.bin")
+    elif kind == "link to another model":
+        (tmp_path / "w.bin").symlink_to("b.tflite")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    (found,) = [each for each in lint(tmp_path / "m.onnx").findings if each.code == "CNN006"]
+    assert "a fix" in found.message
+    fixed = fix(tmp_path / "m.onnx", write=True, fix_policy="align", align=16, min_gain=0)
+    assert not fixed.written
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_nothing_is_called_computed_that_lies_in_data_which_are_not_read(tmp_path):
+    """A scale behind a link out of the folder is fixed in the file, though its value is not known here."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    save(qdq_model(bias=True), folder)
+    (folder / "w.bin").rename(tmp_path / "w.bin")
+    (folder / "w.bin").symlink_to(tmp_path / "w.bin")
+    result = lint(folder / "m.onnx", min_level="note")
+    assert {each.code for each in result.findings} == {"CNN005", "CNN006"}
+    assert "run time" not in " ".join(each.message for each in result.findings)
+
+
+def test_a_fix_leaves_data_alone_that_two_tensors_share(tmp_path):
+    """What a fix changes becomes part of the model; ranges that overlap stay what they are for the other tensor."""
+    model = onnx.load_from_string(dead())
+    weights = {each.name: numpy_helper.to_array(each).tobytes() for each in model.graph.initializer}
+    blob = weights["c0"] + weights["c2"]
+    for tensor in model.graph.initializer:
+        if tensor.name == "c3":  # a bias that lies in the bytes of the weights
+            weights["c3"] = blob[: len(weights["c3"])]
+        offset = blob.index(weights[tensor.name]) if weights[tensor.name] in blob else len(blob)
+        blob += b"" if offset < len(blob) else weights[tensor.name]
+        for field in ("raw_data", "float_data"):
+            tensor.ClearField(field)
+        tensor.data_location = tensor.EXTERNAL
+        for key, value in (("location", "w.bin"), ("offset", offset), ("length", len(weights[tensor.name]))):
+            tensor.external_data.add(key=key, value=str(value))
+    (tmp_path / "w.bin").write_bytes(blob)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    before = outputs(tmp_path / "m.onnx")
+    fixed = fix(tmp_path / "m.onnx", write=True)
+    assert fixed.written
+    assert (tmp_path / "w.bin").read_bytes() == blob
+    assert np.allclose(outputs(tmp_path / "m.onnx"), before, rtol=0, atol=1e-6)  # sums in another order
+
+
+def outputs(path):
+    """What ONNX Runtime computes of one input."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    given = session.get_inputs()[0]
+    numbers = np.linspace(-1, 1, math.prod(given.shape), dtype=np.float32)
+    return session.run(None, {given.name: numbers.reshape(given.shape)})[0]

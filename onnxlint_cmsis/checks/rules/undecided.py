@@ -64,7 +64,9 @@ def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
     graph = subject.model.graph
     parts = list(questions.parts())
     if parts:
-        text = f"Unknown sizes leave open {' and '.join(parts)}."
+        unread = any(problem.kind == "external" for problem in graph.problems)
+        unknown = "Values that are not read" if unread else "Unknown sizes"
+        text = f"{unknown} leave open {' and '.join(parts)}."
         yield Statement(text, Location(graph.path), remedy=f"{questions.wanting(graph)}.")
 
 
@@ -106,6 +108,8 @@ class _Questions:
         inputs = missing_sizes(graph)
         if inputs:
             return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
+        if any(problem.kind == "external" for problem in graph.problems):
+            return "What is wrong with the external data is told apart"
         return f"All inputs have sizes; {', '.join(sorted(self._sizes))} does not follow from them"
 
 

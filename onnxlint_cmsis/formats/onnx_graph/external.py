@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph.elem_types import elem_bits, elem_name
 from onnxlint_cmsis.formats.onnx_graph.stripped import External
 from onnxlint_cmsis.formats.onnx_graph.values import decode
+from onnxlint_cmsis.formats.suffixes import SUFFIXES
 from onnxlint_cmsis.graph.model import Problem
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class ExternalError(Exception):
 
 
 class LinkError(ExternalError):
-    """External data behind a symbolic link, which is said once for all tensors behind it."""
+    """External data in a file that is refused, which is said once for all tensors in it."""
 
 
 def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> External:
@@ -102,7 +103,7 @@ def _check(place: External, tensor: TensorProto, model_path: str) -> None:
 
 
 def _resolve(name: str, model_path: str) -> Path:
-    """The file meant; only a relative path without `..` and without links out of the model's folder."""
+    """The file meant: by a relative path without `..`, in the model's folder behind all links, and no model."""
     if not name:
         raise ExternalError("have no location")
     pure, windows = PurePosixPath(name), PureWindowsPath(name)
@@ -113,8 +114,19 @@ def _resolve(name: str, model_path: str) -> Path:
     folder = Path(model_path).parent
     path = folder / name
     try:
-        if path.is_symlink() or path.resolve() != folder.resolve() / name:
-            raise LinkError(f"have the path {name!r}, which is a symbolic link; links are not followed")
+        real, home = path.resolve(), folder.resolve()
+        if home not in real.parents:
+            raise LinkError(f"have the path {name!r}, which is a symbolic link out of the model's folder")
+        if real == Path(model_path).resolve() or _same(path, model_path):
+            raise LinkError(f"have the path {name!r}, which is the model itself; a fix would put other bytes there")
+        if real.name.lower().endswith(SUFFIXES):
+            text = f"have the path {name!r}, which is named like a model; a fix of that would put other bytes there"
+            raise LinkError(text)
     except (OSError, RuntimeError, ValueError) as error:
         raise ExternalError(f"have the path {name!r}, which cannot be read: {error}") from None
-    return path
+    return real
+
+
+def _same(path: Path, model_path: str) -> bool:
+    """Whether a path is another name (hard link) of the model's file."""
+    return path.exists() and Path(model_path).exists() and path.samefile(model_path)
