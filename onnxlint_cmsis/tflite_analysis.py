@@ -15,7 +15,7 @@ from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.runtimes.runtime import runtime_for
 from onnxlint_cmsis.runtimes.runtime_facts import RuntimeArena
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks
+from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks, version_remarks
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 from onnxlint_cmsis.runtimes.tflm.tflm_lowering import lower_tflite, nodes_of
 
@@ -75,7 +75,8 @@ class TfliteAnalysis(ModelAnalysis):
         for target in self.settings.targets:
             strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
             found += remarks(strict, lax, self.places, target.label)
-        return tuple(found)
+        targets = tuple(target.label for target in self.settings.targets)
+        return (*found, *version_remarks(self.file, self.places, targets))
 
     @cached_property
     def places(self) -> list[Location]:

@@ -55,6 +55,7 @@ MODULES = (
     "runtime_per_channel_dense",
     "padding_becomes_pad",
     "operator_not_in_runtime",
+    "operator_version",
     "weight_zero_point",
     "weight_scales",
     "weight_type",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.findings import Location
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
+from onnxlint_cmsis.runtimes.tflm.operator_versions import HIGHEST_VERSION
 from onnxlint_cmsis.runtimes.tflm.plain_layer_kernels import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from onnxlint_cmsis.types import Level
@@ -51,6 +53,28 @@ def remarks(
         for said in _of_operator(strict, lax):
             groups.setdefault(said, []).append(place)
     return [_remark(said, found, target) for said, found in groups.items()]
+
+
+def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[str, ...]) -> list[RuntimeRemark]:
+    """One remark for each operator of which a version is asked for that nobody knew when the runtime was reviewed.
+
+    `places` are the operators' locations, in the order of the subgraphs; `targets` the labels of all targets.
+    """
+    groups: dict[tuple[str, int], list[Location]] = {}
+    for (_, _, operator), place in zip(model.operators(), places, strict=True):
+        if operator.version > HIGHEST_VERSION.get(operator.op, operator.version):
+            groups.setdefault((operator.op, operator.version), []).append(place)
+    found = []
+    for (op, version), same in groups.items():
+        labels = tuple(place.node for place in same)
+        text = (
+            f"{named(labels)}: the file asks for version {version} of {op}; {HIGHEST_VERSION[op]} is the highest that"
+            f" was known when {NAME} was reviewed. {NAME} compares no versions: its kernel runs, without what a later"
+            f" version added."
+        )
+        verdict = RuntimeVerdict.UNDECIDED
+        found.append(RuntimeRemark("runtime-version", verdict, text, same[0], labels, targets))
+    return found
 
 
 def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:

@@ -1,0 +1,71 @@
+"""Versions of operators that nobody knew when TensorFlow Lite Micro was reviewed."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
+from onnxlint_cmsis.runtimes.tflm.operator_versions import HIGHEST_VERSION
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
+from support.tflite_models import one_operator, streaming_model, tensor
+from support.tflite_writer import write
+
+
+def told(model):
+    found = lint_file("m.tflite", make_settings(targets=["cortex-m4", "cortex-m55"]), write(model))
+    assert not found.error
+    return [each for each in found.findings if each.code == "CNN413"]
+
+
+def of_version(op, version):
+    model = one_operator(op, [tensor("x", [1, 8]), tensor("y", [1, 8])])
+    model["operator_codes"][0]["version"] = version
+    return model
+
+
+def taken(op, version):
+    """Whether LiteRT has a kernel for a version."""
+    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="the package ai-edge-litert is not installed")
+    try:
+        resolver = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        litert.Interpreter(model_content=bytes(write(of_version(op, version))), experimental_op_resolver_type=resolver)
+    except ValueError as error:
+        return "Didn't find op" not in str(error)
+    return True
+
+
+def test_every_operator_of_the_runtime_has_a_highest_version():
+    assert set(HIGHEST_VERSION) == set(KERNELS) | set(LIMITS)
+
+
+@pytest.mark.parametrize("op", sorted(HIGHEST_VERSION))
+def test_litert_takes_no_version_above_the_highest(op):
+    newer = [version for version in range(HIGHEST_VERSION[op] + 1, HIGHEST_VERSION[op] + 4) if taken(op, version)]
+    assert not newer
+    assert taken(op, HIGHEST_VERSION[op]) or op == "UNIDIRECTIONAL_SEQUENCE_LSTM"
+
+
+def test_a_newer_version_is_told_once_for_all_targets():
+    (finding,) = told(of_version("RELU", 4))
+    assert "version 4 of RELU; 3 is the highest that was known" in finding.text
+    assert len(finding.targets) == 2
+
+
+@pytest.mark.parametrize("version", [-1, 0, 1, 3])
+def test_a_known_version_is_not_told(version):
+    assert not told(of_version("RELU", version))
+
+
+def test_a_newer_version_inside_a_subgraph_is_told_there():
+    model = streaming_model()
+    model["operator_codes"][5]["version"] = 9
+    (finding,) = told(model)
+    assert finding.text.startswith("'subgraph1:CONV_2D#1'")
+
+
+def test_a_custom_operator_has_versions_of_nobody():
+    model = of_version("CUSTOM", 99)
+    model["operator_codes"][0]["custom_code"] = "Mine"
+    assert not told(model)
