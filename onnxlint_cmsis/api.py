@@ -14,6 +14,8 @@ from onnxlint_cmsis.formats.suffixes import TFLITE
 from onnxlint_cmsis.graph.model_error import ModelError
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.layers_report import LayersReport
@@ -26,8 +28,8 @@ TFLITE_MARK = b"TFL3"
 """Bytes 4 to 7 of every `.tflite` file."""
 
 
-def lint(model: str | os.PathLike[str] | bytes, **settings: object) -> FileResult:
-    """Findings on a model, given by its path or its bytes, with a summary of what it is and needs.
+def lint(model: str | os.PathLike[str] | bytes | ModelProto, **settings: object) -> FileResult:
+    """Findings on a model, given by its path, its bytes or as onnx.ModelProto, with a summary of what it is and needs.
 
     All levels are returned unless `min_level` says otherwise; accepted findings (`suppress`, `baseline`) are not.
     Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
@@ -43,10 +45,11 @@ def lint(model: str | os.PathLike[str] | bytes, **settings: object) -> FileResul
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
 
 
-def layers(model: str | os.PathLike[str] | bytes, **settings: object) -> LayersReport:
+def layers(model: str | os.PathLike[str] | bytes | ModelProto, **settings: object) -> LayersReport:
     """Every layer of a model on every target, with its kernel, sizes, cost and memory, and the sums of each target.
 
-    Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
+    The model is given as to `lint`. Raises UsageError for settings that do not exist or cannot be, ModelError for a
+    file that is no model.
     """
     from onnxlint_cmsis.layers_report import layers_report
 
@@ -77,8 +80,10 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
     raise ModelError("unreadable", f"{name}: it could not be read while it was fixed")
 
 
-def _named(model: str | os.PathLike[str] | bytes) -> tuple[str, bytes | None]:
+def _named(model: str | os.PathLike[str] | bytes | ModelProto) -> tuple[str, bytes | None]:
     """The path, or a name for the bytes that says their format, and the bytes."""
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
     if not isinstance(model, bytes):
         return os.fspath(model), None
     return (BYTES + TFLITE if model[4:8] == TFLITE_MARK else BYTES), model

@@ -13,11 +13,15 @@ from onnxlint_cmsis.errors import UsageError
 USAGE = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+HABITS = {"version": "--version", "help": "--help", "check": "lint PATHS", "explain": "rule CODE"}
+"""Words that other linters have commands for, with what there is here."""
 
 
 def main(argv: list[str]) -> int:
     """Run a command line without the program's name; the exit code."""
     command, rest = chosen(argv)
+    if argv and argv[0] in HABITS and not os.path.lexists(argv[0]):
+        return complain(f"there is no command '{argv[0]}'; did you mean {HABITS[argv[0]]}?")
     near = _command_meant(argv)
     if near:
         return complain(f"'{argv[0]}' is neither a file, a folder nor a command; did you mean the command {near}?")

@@ -51,7 +51,7 @@ def lint_file(
     too_large = too_large_for_sizes(model, settings)
     skipped = size_codes() if too_large else ()
     sized = NO_SIZES if skipped else size_findings(model, settings)
-    layers = _marked(model, settings, _layer_findings(model, settings, sized.repairs))
+    layers = _marked(model, settings, _layer_findings(model, settings, sized.repairs), data)
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
@@ -174,7 +174,7 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     return list(priced(found, repairs))
 
 
-def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding]) -> list[Finding]:
+def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding], data: bytes | None) -> list[Finding]:
     """The findings, those that a fix answers marked."""
     if not found:
         return found
@@ -182,9 +182,10 @@ def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding]) -> l
 
     if not can_change(model.graph):
         return found
-    from onnxlint_cmsis.fixers.mark_fixable import mark_fixable
+    from onnxlint_cmsis.fixers.mark_fixable import Promises
 
-    return [mark_fixable(model, settings, each) for each in found]
+    promises = Promises(model, settings, data)
+    return [promises.marked(each) for each in found]
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:

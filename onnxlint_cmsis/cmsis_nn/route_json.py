@@ -28,6 +28,13 @@ _KNOWN = (
 )
 _ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why")
 _IGNORED = ("overrun",)
+_FUNCTIONS = {
+    **{f"arm_convolve_wrapper_{kind}": f"convolve_{kind}" for kind in ("s8", "s16", "s4")},
+    **{f"arm_depthwise_conv_wrapper_{kind}": f"depthwise_{kind}" for kind in ("s8", "s16", "s4")},
+    "arm_transpose_conv_wrapper_s8": "transpose_conv_s8",
+    "arm_fully_connected_wrapper_s8": "fully_connected_s8",
+}
+"""CMSIS-NN's own names of the entry points that pick a kernel."""
 _PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1)))
 """Fields of two sizes: name, least allowed, default."""
 
@@ -35,10 +42,11 @@ _PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1))
 def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     """The same record with what the library does: kernel, chain, effective, status, sizes, hazards and why.
 
-    `wrapper`, `in`, `filter` and `out` are required. What else is missing or null is the default target's version,
-    isa and compiler (`isa` and `cpu` exclude each other), stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult
-    filter channels / input channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and
-    pad_after as the output size implies. Answers already present are replaced. `hazards` has the kinds of those met.
+    `wrapper` (`convolve_s8` or `arm_convolve_wrapper_s8`), `in`, `filter` and `out` are required. What else is
+    missing or null is the default target's version, isa and compiler (`isa` and `cpu` exclude each other), stride
+    [1, 1], padding [0, 0], dilation [1, 1], ch_mult filter channels / input channels for depthwise and 0 else,
+    per_channel false for fully_connected_s8, bias true, and pad_after as the output size implies. Answers already
+    present are replaced. `hazards` has the kinds of those met.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -47,7 +55,8 @@ def answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
     for name in record:
         if name not in (*_KNOWN, *_ANSWERS, *_IGNORED):
             raise ValueError(f"field '{name}' is not known{did_you_mean(name, _KNOWN)}")
-    target, call = target_of(record, default), _call(record)
+    entry = _FUNCTIONS.get(str(record.get("wrapper")))
+    target, call = target_of(record, default), _call({**record, "wrapper": entry} if entry else record)
     if not is_legacy(call.entry):
         refuse_without("current", target.release)
     kept = {name: value for name, value in record.items() if name not in _ANSWERS}

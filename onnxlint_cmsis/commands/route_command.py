@@ -55,7 +55,12 @@ def make_parser() -> CommandParser:
     )
     add_lines(parser)
     add = parser.add_argument
-    add("--wrapper", default="", metavar="NAME", help="entry point of the single shape: convolve_s8, depthwise_s8 ...")
+    add(
+        "--wrapper",
+        default="",
+        metavar="NAME",
+        help="entry point of the single shape: convolve_s8, arm_convolve_wrapper_s8 ...",
+    )
     for option, count in SHAPES.items():
         metavar, text = _HELP[count]
         add(option, default="", metavar=metavar, help=text)

@@ -1,4 +1,7 @@
-"""Marks findings on layers that a fix would repair: by rewriting, or with a Pad behind an input. It tries no fix."""
+"""Marks findings on layers that a fix would repair: by rewriting, tried in memory, or with a Pad behind an input.
+
+What is not tried is the proof. A repair whose proof depends on what runs the model says so.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,69 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.fix_actions import RESCALE, REWRITE
 from onnxlint_cmsis.checks.rule_registry import rule
 from onnxlint_cmsis.config import codes
+from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.findings import AFTER_PROOF, UNSAFELY
+from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.rewrite.repairs.needed import repair_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.findings import Finding
+    from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
 
 
-def mark_fixable(model: ModelAnalysis, settings: Settings, finding: Finding) -> Finding:
-    """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
-    properties = finding.properties
-    if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
-        return finding
-    if finding.code not in codes.fixable(settings, model.path):
-        return finding
-    return replace(finding, properties={**properties, **dict.fromkeys(_marks(model, settings, finding), True)})
+class Promises:
+    """What a fix of one file would do about its findings."""
 
+    def __init__(self, model: ModelAnalysis, settings: Settings, data: bytes | None) -> None:
+        """`data` is the content where it does not come from the file."""
+        self._model, self._settings, self._data = model, settings, data
+        self._repaired: dict[str, frozenset[str]] = {}
+        """Layers that each repair was seen to mend, by the name of the repair."""
 
-def _marks(model: ModelAnalysis, settings: Settings, finding: Finding) -> tuple[str, ...]:
-    """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
-    repair = repair_for(model, finding)
-    if repair is not None:
-        if settings.unsafe_fixes or (repair.exact and not repair.as_written):
-            return ("fixable",)
-        return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
-    if finding.resize is None or "hazard" not in finding.properties:
-        return ()
-    from onnxlint_cmsis.fixers.pad_inputs import pad_would_do
+    def marked(self, finding: Finding) -> Finding:
+        """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
+        properties = finding.properties
+        if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
+            return finding
+        if finding.code not in codes.fixable(self._settings, self._model.path):
+            return finding
+        return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
 
-    if not pad_would_do(model, finding.resize):
-        return ()
-    return ("fixable",) if settings.unsafe_fixes else (UNSAFELY,)
+    def _marks(self, finding: Finding) -> tuple[str, ...]:
+        """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
+        repair = repair_for(self._model, finding)
+        if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
+            if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
+                return ("fixable",)
+            return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
+        if finding.resize is None or "hazard" not in finding.properties:
+            return ()
+        from onnxlint_cmsis.fixers.pad_inputs import pad_would_do
+
+        if not pad_would_do(self._model, finding.resize):
+            return ()
+        return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
+
+    def _mends(self, repair: RepairRow) -> frozenset[str]:
+        """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""
+        if repair.name not in self._repaired:
+            self._repaired[repair.name] = frozenset(self._tried(repair))
+        return self._repaired[repair.name]
+
+    def _tried(self, repair: RepairRow) -> list[str]:
+        from onnxlint_cmsis.fixers.request import fix_request
+        from onnxlint_cmsis.fixers.rewriting import rewritten_by
+        from onnxlint_cmsis.fixers.snapshot import Snapshot
+        from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
+        from onnxlint_cmsis.rewrite.model_bytes import check_external_data
+
+        path, settings = self._model.path, self._settings
+        try:
+            data = open_buffer(path)[:] if self._data is None else self._data
+            check_external_data(data, path)
+            start = Snapshot(path, data, fix_request(settings, path), analysis=self._model)
+            return [one.label for one in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
+        except (OSError, ModelError, UnreadableError, NotAppliedError):
+            return []

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def render(run: Run) -> str:
-    """The report as text."""
+    """The report as text; one line is one finding however wide the terminal is."""
+    run = run._replace(width=0)
     lines = [line for file in run.files for line in file_lines(file, run)]
     if run.statistics:
         lines += statistics_lines(run)

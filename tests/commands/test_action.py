@@ -37,11 +37,11 @@ def steps() -> dict[str, dict[str, Any]]:
 class Workflow:
     """A repository with one commit, a changed model, and the files that a runner gives its steps."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "model name.onnx") -> None:
         self.folder = folder
         self.output, self.summary = folder / "output", folder / "summary"
         (folder / "repository").mkdir()
-        self.model = folder / "repository" / "model name.onnx"
+        self.model = folder / "repository" / name
         self.put(4)
         for words in (
             ["init", "-q"],
@@ -86,6 +86,48 @@ def test_the_steps_lint_and_compare(tmp_path: Path) -> None:
     assert workflow.run("Result", LINT=linted["code"], COMPARE=compared["code"])[0] == 1
     assert workflow.run("Result", LINT="0", COMPARE="0")[0] == 0
     assert workflow.run("Result", LINT="2", COMPARE="1")[0] == 2
+
+
+@needs_tools
+@needs_command
+def test_inputs_of_several_lines_are_read_to_the_end(tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path), tmp_path / "out.sarif"
+    for name in ("one.onnx", "two.onnx", "three.onnx"):
+        shutil.copyfile(workflow.model, workflow.model.parent / name)
+    given = {"PATHS": "one.onnx two.onnx\nthree.onnx\n", "OPTIONS": "--isolated\n--target cortex-m4\n"}
+    code, linted = workflow.run("Lint", **given, SARIF=str(sarif), CATEGORY="c")
+    run = json.loads(sarif.read_text())["runs"][0]
+    assert (code, linted["code"]) == (0, "0")
+    assert [one["location"]["uri"] for one in run["artifacts"]] == ["one.onnx", "two.onnx", "three.onnx"]
+    assert {target["target"].partition(",")[0] for target in run["properties"]["summaries"][0]["targets"]} == {
+        "cortex-m4"
+    }
+    workflow.put(8)
+    options = "--isolated\n--target cortex-m4\n"
+    _, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    assert compared["code"] == "1"
+    assert "cortex-m4" in workflow.summary.read_text() and "cortex-m55" not in workflow.summary.read_text()
+
+
+@needs_tools
+@needs_command
+@pytest.mark.parametrize("name", ["--color=x.onnx", "-v.onnx", "a;touch b.onnx", "$(touch b).onnx", "::error::.onnx"])
+def test_no_name_of_a_model_is_an_option_or_a_command(tmp_path: Path, name: str) -> None:
+    workflow = Workflow(tmp_path, name)
+    workflow.put(8)
+    options, sarif = "--isolated --target cortex-m4", tmp_path / "out.sarif"
+    code, linted = workflow.run("Lint", PATHS=name, OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
+    assert (code, linted["code"]) == (0, "2" if " " in name else "0")  # a space parts two paths
+    code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    assert (code, compared["code"]) == (0, "1")
+    assert not list(workflow.model.parent.glob("b*"))
+
+
+@needs_tools
+def test_windows_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path)
+    assert workflow.run("Install", RUNNER_OS="Windows", FOLDER=str(tmp_path / "venv"), SOURCE=".")[0] == 2
+    assert not (tmp_path / "venv").exists()
 
 
 @needs_tools

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis import layers, lint
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.commands.command_table import COMMANDS
 from onnxlint_cmsis.commands.progress import ProgressLine
 from onnxlint_cmsis.config.settings import KEYS
 from support.models import text
+from support.report_models import NET, write_model
 
 MODEL = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -170,3 +172,45 @@ def test_a_terminal_sees_which_file_a_run_is_at(
     progress.step("folder/long name.onnx")
     progress.close()
     assert capsys.readouterr().err == "\r\x1b[K1 of 2 files: folde\r\x1b[K"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("version", "--version"), ("help", "--help"), ("check", "lint PATHS"), ("explain", "rule CODE")]
+)
+def test_commands_of_other_linters_are_no_files(
+    word: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([word]) == 2
+    said = f"onnxlint-cmsis: error: there is no command '{word}'; did you mean {meant}?\n"
+    assert capsys.readouterr().err == said
+    (tmp_path / word).mkdir()
+    assert main([word]) == 0
+
+
+def test_a_concise_finding_is_one_line_in_a_narrow_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    write_model(tmp_path / "m.onnx")
+    main(["--isolated", "--min-level", "note", "--output-format", "concise", str(tmp_path / "m.onnx")])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) > 80
+    assert all(line.startswith(str(tmp_path)) for line in lines)
+
+
+def test_an_entry_point_is_known_by_its_function_too(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ("--in", "1,8,8,8", "--filter", "8,3,3,8", "--out", "1,6,6,8")
+    answers = []
+    for name in ("convolve_s8", "arm_convolve_wrapper_s8"):
+        assert main(["route", "--wrapper", name, *sizes]) == 0
+        answers.append({**json.loads(capsys.readouterr().out), "wrapper": ""})
+    assert answers[0] == answers[1]
+
+
+def test_the_python_api_takes_a_model_of_onnx() -> None:
+    model = text(NET)
+    given = (model, model.SerializeToString())
+    first, second = ([one.text for one in lint(each, targets=["cortex-m55"]).findings] for each in given)
+    assert first == second != []
+    assert layers(given[0]).rows == layers(given[1]).rows
