@@ -26,7 +26,7 @@ STACK = 32 << 10
 """Bytes kept for the stack."""
 
 _OPTIMISE = ("-O3", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
-_OWN = ("-O2", "-Wall", "-Wextra", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
+_OWN = ("-Wall", "-Wextra", "-ffunction-sections", "-fdata-sections", "-std=gnu11")
 
 
 _WORD = re.compile(r"\barm_\w+")
@@ -50,6 +50,8 @@ class Bench:
     """What hears of layers that ran."""
     emulators: Emulators = field(default_factory=Emulators)
     """Processes of QEMU that one execution started."""
+    own: str = "-O2"
+    """Optimisation of the firmware's own code, its plain C among it."""
 
     @property
     def target(self) -> Target:
@@ -89,7 +91,7 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     wrapped = library.public_in(kernels) if traced else []
     (folder / "thunks.S").write_text(thunks_source(wrapped), encoding="utf-8")
     optimise = (*_OPTIMISE, *bench.compiler.trace) if traced else _OPTIMISE
-    own = (*_OWN, "-DTRACED", "-DGUARDED") if traced else _OWN
+    own = (bench.own, *_OWN, *(("-DTRACED", "-DGUARDED") if traced else ()))
     includes = (*library.includes, HERE / "runtime")
     chosen, gcc = (Compiler(row, board.flags, includes, bench.jobs) for row in (bench.compiler, GCC))
     lasting: Sources = [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]

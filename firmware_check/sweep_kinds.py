@@ -23,6 +23,8 @@ class SweepKind:
     """C expression for the bytes of scratch; empty for none."""
     dims: str = "1, s.kh, s.kw, 1"
     """C initialiser of the filter's cmsis_nn_dims."""
+    plain: bool = False
+    """Whether it is plain C of runtime/reference.c, which every copy of the library goes with."""
 
 
 _OHWI, _1HWO, _DENSE = "s.out_c, s.kh, s.kw, s.in_c", "1, s.kh, s.kw, s.out_c", "s.in_c, 1, 1, s.out_c"
@@ -68,6 +70,11 @@ KINDS = {
     "conv_s4": _convolution("s4", "7.0.0"),
     "dw_s4": _depthwise("s4", "7.0.0"),
     "fc_s4": SweepKind("arm_fully_connected_s4", "7.0.0", dims=_DENSE),
+    "plain_move": SweepKind("plain_move", plain=True),
+    "plain_lookup": SweepKind("plain_lookup", plain=True),
+    "plain_requantize": SweepKind("plain_requantize", plain=True),
+    "plain_add": SweepKind("plain_add", plain=True),
+    "plain_mul": SweepKind("plain_mul", plain=True),
 }
 """Name in a row to the kind."""
 
@@ -94,5 +101,7 @@ largest; other values skip those over 200 below. A softmax on int16 takes 1 for 
 
 
 def callable_kinds(library: Library) -> list[str]:
-    """The kinds whose function a copy of the library has."""
-    return [kind for kind, row in KINDS.items() if library.since(row.since) and library.has(row.function)]
+    """The kinds whose function a copy of the library has, and those in plain C."""
+    return [
+        kind for kind, row in KINDS.items() if row.plain or (library.since(row.since) and library.has(row.function))
+    ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx_graph.load import LoadedModel, load_model
 from onnxlint_cmsis.lower import Layer, Lowered, lower
+from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.runtimes.judge import Judged
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
@@ -160,6 +162,43 @@ class ModelAnalysis(RuntimeFacts):
         if record.node.index in self.graph.once:
             return 0
         return self.instructions(record.layer.call, target) if record.layer else None
+
+    def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the application's plain code for a layer; None where nothing is known."""
+        from onnxlint_cmsis.cmsis_nn.cost.plain_cost import plain_range
+
+        if not self._by_application or not record.code:
+            return None
+        shape = self.graph.shape(record.node.outputs[0])
+        sizes = tuple(size for size in shape or () if size is not None)
+        if shape is None or len(sizes) < len(shape):
+            return None
+        repeats = record.cause is Cause.BROADCAST
+        return plain_range(target, record.code, sizes, self._width, repeats=repeats)
+
+    def copy_range(self, copy: LayoutCopy, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of a copy between memory orders."""
+        from onnxlint_cmsis.cmsis_nn.cost.plain_cost import copy_range
+
+        return copy_range(target, copy.places, self._width)
+
+    @cached_property
+    def copies(self) -> tuple[LayoutCopy, ...]:
+        """Copies between memory orders that the application makes; none where a runtime lays tensors out."""
+        from onnxlint_cmsis.lower.layout_copies import layout_copies
+
+        return layout_copies(self.graph, self.lowered) if self._by_application else ()
+
+    @property
+    def _by_application(self) -> bool:
+        """Whether the application calls the functions of CMSIS-NN, and has the code beside them."""
+        return not self.settings.runtime.judges and not self.settings.assume.startswith("q")
+
+    @property
+    def _width(self) -> int:
+        """Bytes of an activation: the widest that a layer reads."""
+        kinds = (record.layer.call.entry for record in self.lowered.records if record.layer)
+        return 2 if any(entry.endswith("_s16") for entry in kinds) else 1
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

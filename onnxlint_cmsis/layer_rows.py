@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.dims.result import Dimensions
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.layer import Channel, Layer
+    from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.verdict import Decision
     from onnxlint_cmsis.types import Target
@@ -30,6 +31,26 @@ def layer_rows(model: ModelAnalysis, record: LoweredLayer, targets: Iterable[Tar
         yield _row(model, record, target, taken.get(target))
 
 
+def copy_rows(model: ModelAnalysis, copy: LayoutCopy, targets: Iterable[Target]) -> Iterator[Row]:
+    """The rows of a copy between memory orders, a target each; sizes are those of memory, before and after."""
+    from onnxlint_cmsis.lower.layout_copies import MAY_GO
+    from onnxlint_cmsis.lower.verdict import Cause, Verdict
+
+    for target in targets:
+        found = model.copy_range(copy, target)
+        yield {
+            "node": copy.label,
+            "op": "Transpose",
+            "target": target.label,
+            "verdict": Verdict.PLAIN.value,
+            "cause": Cause.LAYOUT.value,
+            **_without_call(f"{copy.reason}; {MAY_GO}", None),
+            "input": [size for size, _ in sorted(copy.places, key=lambda loop: -loop[1])],
+            "output": [size for size, _ in copy.places],
+            **({"instructions_range": list(found)} if found else {}),
+        }
+
+
 def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Route | None) -> Row:
     from onnxlint_cmsis.lower.release_verdict import on_release
     from onnxlint_cmsis.lower.verdict import Verdict
@@ -44,7 +65,9 @@ def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Rout
         "cause": refusal.cause.value if refusal else "",
     }
     if record.layer is None or taken is None or (refusal and not taken.reason):
-        return {**row, **_without_kernel(model.graph, record, refusal, _macs(model, record))}
+        cost = model.plain_range(record, target) if refusal and refusal.verdict is Verdict.PLAIN else None
+        without = _without_kernel(model.graph, record, refusal, _macs(model, record))
+        return {**row, **without, **({"instructions_range": list(cost)} if cost else {})}
     kernel = _with_kernel(model, record.layer, target, taken, _macs(model, record))
     return {**row, **kernel, "reason": refusal.reason if refusal else ""}
 
@@ -68,16 +91,28 @@ def _without_kernel(graph: Graph, record: LoweredLayer, refusal: Decision | None
     dims = call[1:4] if call else None
     source, filter_dims, result = map(_sizes, dims) if dims else _dims_of_node(graph, record.node)
     return {
-        "entry": "",
-        "assumed": False,
+        **_without_call(refusal.reason if refusal else "", macs),
         "input": source,
         "filter": filter_dims,
         "output": result,
         "folded": list(record.folded),
         "fused": [{"node": node.label, "op": node.op_type} for node in record.fused],
+    }
+
+
+def _without_call(reason: str, macs: int | None) -> Row:
+    """What is said of a row that is no call, and that has no sizes, folded or fused nodes."""
+    return {
+        "entry": "",
+        "assumed": False,
+        "input": [None] * 4,
+        "filter": [None] * 4,
+        "output": [None] * 4,
+        "folded": [],
+        "fused": [],
         "kernel": "",
         "effective": "",
-        "reason": refusal.reason if refusal else "",
+        "reason": reason,
         "macs": macs,
         "instructions": None,
         "scratch": None,

@@ -25,9 +25,9 @@ class Total(NamedTuple):
     measured_on: str
     """CPU that the instructions were measured on, and the release where it is another than the target's."""
     instructions: int
-    """Predicted instructions (not cycles) of the layers whose cost is known."""
+    """Predicted instructions (not cycles) of the layers whose cost is one number."""
     layers: int
-    """How many those are."""
+    """How many layers have a number or a range."""
     unknown_layers: int
     """How many the sum leaves out."""
     macs: int
@@ -42,6 +42,10 @@ class Total(NamedTuple):
     """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
     time: PredictedTime | None = None
     """What a run takes at the target's clock; None where no clock is given."""
+    instructions_range: tuple[int, int] | None = None
+    """Least and most instructions, those of layers and copies with a range among them; None where none has a range."""
+    copies: int = 0
+    """Copies between memory orders, for which no node stands."""
 
     @property
     def cost_known(self) -> bool:
@@ -79,16 +83,20 @@ def layers_report(
     if is_tflite_path(path):
         return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
+    from onnxlint_cmsis.layer_rows import copy_rows
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
-    rows = [row for record in model.lowered.records for row in layer_rows(model, record, settings.targets)]
+    places = [(copy.node.index, copy_rows(model, copy, settings.targets)) for copy in model.copies]
+    places += [(record.node.index, layer_rows(model, record, settings.targets)) for record in model.lowered.records]
+    rows = [row for _, rows in sorted(places, key=lambda place: place[0]) for row in rows]
     if settings.api == "legacy":
         from onnxlint_cmsis.layer_formats_rows import with_formats
 
         rows = with_formats(rows, model, calibration)
     names = layer_names(model.graph, [record.node for record in model.lowered.records])
+    called = {copy.label: f"{names.names.get(copy.node.label, copy.node.label)}:transpose" for copy in model.copies}
     notes = runtime_notes(settings.runtime, converted=True)
-    return LayersReport(rows, _totals(model) if rows else [], names.names, notes)
+    return LayersReport(rows, _totals(model) if rows else [], {**names.names, **called}, notes)
 
 
 def _operators_report(model: TfliteAnalysis) -> LayersReport:
@@ -130,6 +138,8 @@ def _totals(model: ModelAnalysis) -> list[Total]:
             summary.arena,
             target.arena_used,
             target.time,
+            target.instructions_range,
+            len(model.copies),
         )
         for target in summary.targets
     ]

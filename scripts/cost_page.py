@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER
+from onnxlint_cmsis.cmsis_nn.cost.plain_cost import COPIES, ELEMENTS
 from onnxlint_cmsis.types import Isa
 
 RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
@@ -73,6 +74,24 @@ Every softmax measured with random data lay between them, to half a percent.
 A softmax on int16 costs one of two numbers, 3 to 16 % apart: the least where its input has a scale of at least
 10 / 65535, the most where the scale is smaller.
 
+## Plain code and copies: a range
+
+Nobody knows how good the code is that an application has beside CMSIS-NN. `layers` gives a range for plain code of
+which both ends were measured: copies, tables, changes of scale, concatenations that change the scale, sums and
+products. The most is that of the firmware check's plain C in the worst of -O2, -O3 and -Os. The least is that of the
+library's own C where a function does the same work, else the best of the three. `tests/data/cost_plain.jsonl.gz` has
+the calls; `python -m firmware_check sweep --plain=-Os --target CPU --like FILE` measures them again.
+
+| instructions for an element | Cortex-M3 | Cortex-M4 | Cortex-M55 |
+|---|---|---|---|
+{plain}
+A layer may want its input in another memory order than the layer in front left it in: CMSIS-NN has channels last, and
+a Reshape counts channels first. No node stands for the copy that the application then makes, such as those of a channel
+shuffle. It is a row of `layers` with the operator Transpose and the cause `layout`, and a line of the summary. A
+Transpose between NCHW and NHWC at the border of a model costs nothing, as the host may write and read either order.
+Converters such as onnx2tf may remove copies. With a range among the costs, totals are `between` two numbers,
+`instructions_range` in JSON, and the summary tells what part of the instructions CMSIS-NN retires.
+
 ## What is unknown
 
 These costs are `null` in JSON and `unknown` in the table of `layers`. Totals leave them out:
@@ -89,10 +108,11 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
   columns;
 * calls with several small images, or several short rows of a fully connected layer, where the code around each image
   or row makes 2 % of the call: apart from softmax, the first measurements had one image or row each;
-* layers with an unknown size, and calls that return an error.
+* layers with an unknown size, and calls that return an error;
+* plain code of other kinds (softmax, pooling, convolutions, dense layers) and the reference code of runtimes.
 
 Addition and multiplication of CMSIS-NN do not broadcast, on int8 or on int16. Plain code adds operands of unequal
-shapes, and has no cost here. Maximum and minimum do broadcast.
+shapes. Maximum and minimum do broadcast.
 
 Measured sizes are channels up to 48, planes up to 12x12 and 1x64, depths of fully connected layers up to 400, and int16
 depths up to 1,100. Larger sizes only make measured loops run more often, and are predicted.
@@ -129,7 +149,17 @@ def cost_page() -> str:
         for release in RELEASES
         if any(kernel in tables[release, isa] for isa in Isa)
     )
-    return f"{HEAD}{''.join(rows)}{TAIL}"
+    return f"{HEAD}{''.join(rows)}{TAIL.replace('{plain}', _plain())}"
+
+
+def _plain() -> str:
+    """The range of each kind of plain code on each core."""
+    copies = " | ".join(f"{cost.least:g} to {cost.element + cost.carry:.0f}" for cost in COPIES.values())
+    rows = [f"| a copy between memory orders | {copies} |"]
+    for code, row in ELEMENTS.items():
+        ends = " | ".join(f"{each.least:g} to {each.most:.0f}" for each in row.values())
+        rows.append(f"| `{code}` | {ends} |")
+    return "\n".join(rows) + "\n"
 
 
 def _apart(release: str, isa: Isa) -> dict[str, dict[str, Any]]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firmware_check.reading.result import result_of
-from firmware_check.reading.views import Places, strides_of
 from firmware_check.reading.workspace import copy_step
+from onnxlint_cmsis.lower.memory_order import Places, strides_of
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.resizing_operators import EXPAND
 from onnxlint_cmsis.operators.slicing_operators import SLICE

@@ -14,10 +14,10 @@ from firmware_check.reading.stored_numbers import StoredNumbers
 from firmware_check.reading.table import BUILDS
 from firmware_check.reading.unsupported import Unsupported
 from firmware_check.reading.unweighted import build_moved
-from firmware_check.reading.views import channels_last, reshaped, transposed
 from firmware_check.reading.workspace import Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.lower import Cause, Verdict, lower
+from onnxlint_cmsis.lower.memory_order import channels_last, reshaped, transposed
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.release_verdict import on_release

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.reading.unsupported import Unsupported
-from firmware_check.reading.views import channels_last, reshaped
 from firmware_check.reading.workspace import on_device
 from onnxlint_cmsis.lower.epilogue import CLAMPS
+from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.operators.curve_operators import RELU
 from onnxlint_cmsis.operators.registry import operator_of
 

@@ -12,8 +12,8 @@ from firmware_check.program import Array, Step
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.result import like, result_of
 from firmware_check.reading.unsupported import Unsupported
-from firmware_check.reading.views import channels_last
 from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.memory_order import channels_last
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.pool import pooling_call

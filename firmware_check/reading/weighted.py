@@ -10,7 +10,7 @@ from firmware_check.numbers import packed, quantize_multiplier
 from firmware_check.program import Array, Step, Value
 from firmware_check.reading.result import LayerResult, result_of
 from firmware_check.reading.unsupported import Unsupported
-from firmware_check.reading.views import channels_last, reshaped
+from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
 

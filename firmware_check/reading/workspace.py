@@ -9,15 +9,15 @@ from firmware_check.program import Quantization, Step, Value
 from firmware_check.reading.constants import refuse_out_of_range, with_zeros
 from firmware_check.reading.forms import formed
 from firmware_check.reading.unsupported import Unsupported
-from firmware_check.reading.views import lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.lower.memory_order import lies_in, moved_places, reshaped, row_major
 from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.reading.stored_numbers import StoredNumbers
-    from firmware_check.reading.views import Places
     from onnxlint_cmsis.graph.model import Graph, Node
     from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
+    from onnxlint_cmsis.lower.memory_order import Places
 
 MOST_AXES = 8
 """Loops of the plain C that moves elements."""

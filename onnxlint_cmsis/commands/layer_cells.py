@@ -113,6 +113,9 @@ def _cost(row: Row) -> str:
         return "-"
     if row.get("once"):
         return "once"
+    found = row.get("instructions_range")
+    if row["instructions"] is None and isinstance(found, list):
+        return f"{found[0]:,} to {found[1]:,}"
     return "unknown" if row["instructions"] is None else _number(row["instructions"])
 
 

@@ -106,8 +106,9 @@ def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
 
     for row in rows:
         found, node = row.get("instructions_range"), label_of(row)
-        if isinstance(found, list):
-            why = KERNELS[str(row.get("effective") or row["kernel"])].decides
+        kernel = str(row.get("effective") or row["kernel"])
+        if isinstance(found, list) and kernel in KERNELS:
+            why = KERNELS[kernel].decides
             yield f"  {names.get(node, node)}: {found[0]:,} to {found[1]:,} instructions, {why}"
 
 
@@ -129,7 +130,11 @@ def total_lines(total: Total) -> Iterator[str]:
     noun = "layer" if every == 1 else "layers"
     left = f"; the cost of {total.unknown_layers:,} of {every:,} {noun} is unknown" if total.unknown_layers else ""
     macs = "unknown" if total.macs is None else f"{total.macs:,}"
-    cost = f"{total.instructions:,} predicted instructions (not cycles){left}" if total.cost_known else "cost unknown"
+    number = f"{total.instructions:,}"
+    if total.instructions_range:
+        least, most = total.instructions_range
+        number = f"between {least:,} and {most:,}"
+    cost = f"{number} predicted instructions (not cycles){left}" if total.cost_known else "cost unknown"
     yield f"total: {every:,} {noun}, {macs} MACs, {cost}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
     arena = arena if total.arena_used is None else f"{total.arena_used:,}"

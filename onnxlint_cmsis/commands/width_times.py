@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
+    from onnxlint_cmsis.results.file_summary import TargetSummary
 
 
 class WidthTimes:
@@ -28,6 +29,14 @@ class WidthTimes:
     def ranges(self, instructions: Sequence[int]) -> list[dict[str, float] | None]:
         """Times in milliseconds on each target, from predicted instructions; None without a prediction."""
         targets = zip(self._model.settings.targets, instructions, self._targets, strict=True)
-        times = (time_of(self._model, target, number, here.unknown_cost) for target, number, here in targets)
+        times = (
+            time_of(self._model, target, _range(number, here), here.unknown_cost) for target, number, here in targets
+        )
         bounds = (time.milliseconds if time else None for time in times)
         return [each and {"low": each[0], "high": each[1]} for each in bounds]
+
+
+def _range(instructions: int, today: TargetSummary) -> tuple[int, int]:
+    """Least and most of the whole model, whose layers and copies with a range stay as they are today."""
+    least, most = today.instructions_range or (today.instructions, today.instructions)
+    return instructions + least - today.instructions, instructions + most - today.instructions

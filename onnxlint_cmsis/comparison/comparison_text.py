@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WORDS = {
     "findings": "findings (those of equal cause one by one)",
     "instructions": "predicted instructions (not cycles)",
+    "most_instructions": "predicted instructions at most, with layers and copies of which a range is known",
     "macs": "MACs",
     "flash": "bytes of constants",
     "arena": "bytes of activations, at least",
@@ -101,11 +102,19 @@ def kernel_text(row: Row | None) -> str:
 def cost_text(each: LayerDifference, arrow: str) -> str:
     """Predicted instructions before and after; multiply-accumulates where these alone changed."""
     sides = [row or {} for row in (each.before, each.after)]
-    costs = ["unknown" if row.get("instructions") is None else f"{row['instructions']:,}" for row in sides]
+    costs = [cost_of_row(row) for row in sides]
     if costs[0] != costs[1]:
         return f" {arrow} ".join(costs)
     macs = [f"{row.get('macs') or 0:,}" for row in sides]
     return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
+
+
+def cost_of_row(row: Row) -> str:
+    """Number or range of a layer, or that there is neither."""
+    number, ends = row.get("instructions"), row.get("instructions_range")
+    if number is None and isinstance(ends, list):
+        return f"{ends[0]:,} to {ends[1]:,}"
+    return "unknown" if number is None else f"{number:,}"
 
 
 def finding_text(found: ModelDifference, finding: Finding) -> str:

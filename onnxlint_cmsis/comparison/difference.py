@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.layers_report import LayersReport, Total
     from onnxlint_cmsis.results.file_result import FileResult
 
-METRICS = ("findings", "instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
-"""Figures that are compared: flash is the bytes of constants, arena those of activations."""
+METRICS = ("findings", "instructions", "most_instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
+"""Figures that are compared: flash is the bytes of constants, arena those of activations.
+
+`most_instructions` is compared where a layer or copy has a range in place of one number, and no layer is left out.
+"""
 
 
 class ModelVersion(NamedTuple):
@@ -166,8 +169,10 @@ def _figures(
         rest = left_out.get(cpu, ())
         first = _numbers(old.get(cpu), sum(one.before or 0 for one in rest))
         pairs = zip(first, _numbers(new.get(cpu), sum(one.after or 0 for one in rest)), strict=True)
+        ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
         for metric, pair in zip(METRICS[1:], pairs, strict=True):
-            yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
+            if metric != "most_instructions" or (ranges and not rest):
+                yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
 
 
 def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[LeftOut, ...]]:
@@ -207,10 +212,7 @@ def _times(
         sums = (sum(one.before or 0 for one in rest), sum(one.after or 0 for one in rest))
         counts = (sum(one.before is not None for one in rest), sum(one.after is not None for one in rest))
         times = [side[cpu].time if cpu in side else None for side in (old, new)]
-        pair = [
-            time and time._replace(instructions=time.instructions - cost, left_out=time.left_out + count)
-            for time, cost, count in zip(times, sums, counts, strict=True)
-        ]
+        pair = [time and time.without(cost, count) for time, cost, count in zip(times, sums, counts, strict=True)]
         if any(pair):
             yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
 
@@ -221,7 +223,8 @@ def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
         return (None,) * (len(METRICS) - 1)
     arena = total.arena if total.arena_used is None else total.arena_used
     instructions = total.instructions - left_out if total.cost_known else None
-    return instructions, total.macs, total.constants, arena, total.scratch, total.unknown_layers
+    most = total.instructions_range[1] if total.instructions_range else instructions
+    return instructions, most, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
 def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
@@ -264,4 +267,5 @@ def _seen(row: Row | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
     if row is None:
         return None
-    return *(row.get(name) for name in ("verdict", "kernel", "effective", "instructions")), row.get("macs") or 0
+    seen = ("verdict", "kernel", "effective", "instructions", "instructions_range")
+    return *(row.get(name) for name in seen), row.get("macs") or 0

@@ -10,11 +10,12 @@ from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Verdict
 from onnxlint_cmsis.memory.activations import activations
 from onnxlint_cmsis.memory.arena_plan import plan_arena
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime
@@ -28,7 +29,8 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
     arena = None if model.stored_constants() is not None else _arena(model)
-    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, model.beside)
+    copies = tuple(copy.label for copy in model.copies)
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, model.beside)
 
 
 def _arena(model: ModelAnalysis) -> int | None:
@@ -45,30 +47,72 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         in_vain = verdict is Verdict.PLAIN and record.node.index in refused
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
-    costs = [model.cost(record, target) for record in run]
-    beside = sum(len(groups[verdict]) for verdict in (Verdict.PLAIN, Verdict.REFUSED, Verdict.UNDECIDED))
+    costs = _costs(model, run, groups, target)
     stored, arena, scratch = model.stored_constants(), model.runtime_arena(target), model.runtime_scratch(target)
     constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
-    instructions, unknown = sum(cost or 0 for cost in costs), costs.count(None) + beside
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
         _share(model, groups[Verdict.PLAIN]),
         _share(model, groups[Verdict.REFUSED]),
         _share(model, groups[Verdict.UNDECIDED]),
-        instructions,
+        costs.instructions,
         measured_build(target),
-        unknown,
+        costs.unknown,
         constants,
         _largest_scratch(model, run, target) if scratch is None else scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
-        time_of(model, target, instructions, unknown),
+        time_of(model, target, costs.range or (costs.instructions, costs.instructions), costs.unknown),
+        costs.range,
+        costs.share,
     )
 
 
-def time_of(model: ModelAnalysis, target: Target, instructions: int, unknown: int) -> PredictedTime | None:
-    """The time of predicted instructions, `unknown` layers left out; None where the target has no clock."""
+class _Costs(NamedTuple):
+    """Instructions of a model on one target."""
+
+    instructions: int
+    """Of the layers whose cost is one number."""
+    unknown: int
+    """Layers with neither a number nor a range."""
+    range: tuple[int, int] | None
+    """Least and most of all layers and copies; None where none has a range alone."""
+    share: tuple[float, float] | None
+    """Least and most part of CMSIS-NN; None where no other code is known, or a layer's cost is not."""
+
+
+def _costs(
+    model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Verdict, Sequence[LoweredLayer]], target: Target
+) -> _Costs:
+    numbers = [model.cost(record, target) for record in run]
+    open_ = [record for record, number in zip(run, numbers, strict=True) if number is None]
+    ends = [model.instructions_range(record.layer.call, target) if record.layer else None for record in open_]
+    beside = [model.plain_range(record, target) for record in groups[Verdict.PLAIN]]
+    copies = [model.copy_range(copy, target) for copy in model.copies]
+    refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
+    unknown = ends.count(None) + beside.count(None) + refused
+    instructions = sum(number or 0 for number in numbers)
+    least, most = _added(ends)
+    other_least, other_most = _added([*beside, *copies])
+    ranges = (instructions + least + other_least, instructions + most + other_most)
+    share = None
+    if other_most and not unknown and None not in copies and instructions + least:
+        share = (
+            (instructions + least) / (instructions + least + other_most),
+            (instructions + most) / (instructions + most + other_least),
+        )
+    return _Costs(instructions, unknown, ranges if most or other_most else None, share)
+
+
+def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
+    """Sum of the ranges that are known."""
+    known = [found for found in ranges if found is not None]
+    return sum(least for least, _ in known), sum(most for _, most in known)
+
+
+def time_of(model: ModelAnalysis, target: Target, instructions: tuple[int, int], unknown: int) -> PredictedTime | None:
+    """The time of predicted instructions, the least and the most, without `unknown` layers; None without a clock."""
     clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
     if clock is None:
         return None

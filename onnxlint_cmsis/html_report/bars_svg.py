@@ -18,7 +18,7 @@ SEEN = 0.004
 def layer_bar(line: LayerLine) -> str:
     """The bar of a layer, as long as its part of the longest one; hatched over where there is something to look at."""
     if line.instructions is None:
-        title = f"{line.name}: cost unknown"
+        title = f"{line.name}: cost {line.cost}"
         shape = '<rect class="unknown" x="0.5" y="0.5" width="99%" height="11"/>'
     else:
         title = f"{line.name}: {line.instructions:,} predicted instructions, {line.kernel}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.comparison.comparison_text import WORDS, kernel_text, layer_name
+from onnxlint_cmsis.comparison.comparison_text import WORDS, cost_of_row, kernel_text, layer_name
 from onnxlint_cmsis.comparison.difference import difference
 from onnxlint_cmsis.html_report.compared_records import ChangedLayer, ComparedPage, FigurePair
 from onnxlint_cmsis.html_report.finding_blocks import finding_blocks
@@ -80,5 +80,4 @@ def _side(row: Row | None) -> Fact:
     """Kernel and cost of a layer; one that is not there has neither."""
     if row is None:
         return Fact("not there", "")
-    cost = row.get("instructions")
-    return Fact(kernel_text(row), f"{cost:,}" if isinstance(cost, int) else "unknown")
+    return Fact(kernel_text(row), cost_of_row(row))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from onnxlint_cmsis.comparison.comparison_text import cost_of_row
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.html_report.page_records import KernelShare, LayerLine, Mark
 
@@ -49,6 +50,7 @@ def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, 
                 "" if label in beside else _kernel(row),
                 colors.get(_kernel(row), COLORS),
                 cast("int | None", row["instructions"]),
+                cost_of_row(row),
                 cost / every,
                 cost / longest,
                 tuple(_marks(row, beside.get(label), missed.get(label, ()))),

@@ -31,7 +31,9 @@ class LayerLine(NamedTuple):
     color: int
     """Number of the kernel's colour."""
     instructions: int | None
-    """Predicted instructions (not cycles), None where unknown."""
+    """Predicted instructions (not cycles), None where there is no one number."""
+    cost: str
+    """The same as text: a number, a range, or `unknown`."""
     share: float
     """Part of all known instructions of the target, 0 to 1."""
     length: float

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.html_report.layer_lines import kernel_shares, layer_lines
 from onnxlint_cmsis.html_report.memory_maps import memory_map
 from onnxlint_cmsis.html_report.page_records import MOST, Fact, TargetSection
+from onnxlint_cmsis.lower.layout_copies import MAY_GO
 from onnxlint_cmsis.reporters.plain import counted
+from onnxlint_cmsis.reporters.summaries import cost_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,9 +49,11 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
     for label, share in beside:
         if share.layers or share is target.refused:
             yield Fact(label, f"{share.layers:,}", _work(share, summary))
+    if summary.copies:
+        yield Fact("Copies to another memory order", f"{len(summary.copies):,}", MAY_GO)
     unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
     measured = f"as measured on {target.measured_on}"
-    cost = f"{target.instructions:,}" if target.cost_known else "unknown"
+    cost = cost_text(target) if target.cost_known else "unknown"
     yield Fact("Predicted instructions", cost, f"not cycles; {measured}{unknown}")
     if target.time:
         yield Fact("Time", target.time.range, target.time.basis if target.time.milliseconds else "")

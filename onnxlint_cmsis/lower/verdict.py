@@ -67,6 +67,8 @@ class Cause(str, Enum):
     """The release computes a grouped convolution as a dense one."""
     RUNTIME = "runtime"
     """The runtime does not call the function for it."""
+    LAYOUT = "layout"
+    """No node: a copy from one memory order to another, in front of a layer."""
     SHAPE = "shape"
     """The rank or sizes of its operands are unknown."""
 

@@ -23,6 +23,8 @@ def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
         return
     for targets, first in _alike(summary):
         yield from _layers(summary, first, targets)
+    if summary.copies:
+        yield "copies", _copies(summary)
     yield "cost", _cost(summary)
     yield from _times(summary)
     yield "memory", _memory(summary)
@@ -44,6 +46,7 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
         "macs": summary.macs,
         "unknown_macs": summary.unknown_macs,
         "arena_at_least": summary.arena,
+        "copies": list(summary.copies),
         "findings": len(file.told),
         "fixable": file.fixable,
         "fixable_unsafely": file.fixable_unsafely,
@@ -82,7 +85,8 @@ def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterat
     every = sum(share.layers for share in shares.values())
     more = f", {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
     work = f"{_part(target.cmsis_nn.macs, summary.macs)} of {summary.macs:,} MACs" if summary.macs else "no MACs known"
-    yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{more})"
+    part = f", {_percents(target.cmsis_nn_share)} of the instructions" if target.cmsis_nn_share else ""
+    yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{part}{more})"
     words = (
         ("plain" if summary.beside == PLAIN else "beside", target.plain, f"in {summary.beside}"),
         ("refused", target.refused, "in neither"),
@@ -105,6 +109,21 @@ def _named(share: LayerShare) -> str:
     return f"{names}{more}"
 
 
+def _percents(parts: tuple[float, float]) -> str:
+    """`11 to 15 %`; all and nothing are never rounded to."""
+    low, high = (min(max(round(100 * part), 1), 99) for part in parts)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _copies(summary: FileSummary) -> str:
+    """Where the application copies from one memory order to another."""
+    names = ", ".join(f"'{name}'" for name in summary.copies[:SHOWN])
+    more = f" and {len(summary.copies) - SHOWN} more" if len(summary.copies) > SHOWN else ""
+    from onnxlint_cmsis.lower.layout_copies import MAY_GO
+
+    return f"{len(summary.copies)} to another memory order, in {summary.beside}: {names}{more}; {MAY_GO}"
+
+
 def _cpu(target: TargetSummary) -> str:
     return target.target.partition(", ")[0]
 
@@ -114,11 +133,19 @@ def _cost(summary: FileSummary) -> str:
     told = [target for target in summary.targets if target.cost_known]
     if not told:
         return "unknown"
-    known = _each(summary, [target.instructions if target.cost_known else "unknown" for target in summary.targets])
+    known = _each(summary, [cost_text(target) if target.cost_known else "unknown" for target in summary.targets])
     others = dict.fromkeys(one.measured_on for one in told if not one.target.startswith(one.measured_on))
     measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
     return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
+
+
+def cost_text(target: TargetSummary) -> str:
+    """`311,844`, or `between 450,000 and 2,100,000`."""
+    if target.instructions_range is None:
+        return f"{target.instructions:,}"
+    least, most = target.instructions_range
+    return f"between {least:,} and {most:,}"
 
 
 def _left_out(summary: FileSummary) -> str:

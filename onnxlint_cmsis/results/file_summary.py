@@ -32,17 +32,17 @@ class TargetSummary(NamedTuple):
     cmsis_nn: LayerShare
     """Layers that functions of CMSIS-NN compute."""
     plain: LayerShare
-    """Layers that plain or reference code computes; its instructions are not known."""
+    """Layers that plain or reference code computes; a range of its instructions is known at most."""
     refused: LayerShare
     """Layers that neither computes."""
     undecided: LayerShare
     """Layers that a size leaves open."""
     instructions: int
-    """Predicted instructions (not cycles) of the layers of known cost."""
+    """Predicted instructions (not cycles) of the layers whose cost is one number."""
     measured_on: str
     """Build that the instructions were measured on."""
     unknown_cost: int
-    """Layers whose cost is not known and that the instructions leave out."""
+    """Layers with neither a number nor a range, which the instructions leave out."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
     scratch: int
@@ -53,6 +53,11 @@ class TargetSummary(NamedTuple):
     """Bytes that have to be given for it."""
     time: PredictedTime | None = None
     """What a run takes at the target's clock; None where no clock is given."""
+    instructions_range: tuple[int, int] | None = None
+    """Least and most instructions, those of layers and copies with a range among them; None where none has a range."""
+    cmsis_nn_share: tuple[float, float] | None = None
+    """Least and most part of the instructions that CMSIS-NN retires; None where no other code is known to run, or where
+    the cost of a layer is not known."""
 
     @property
     def cost_known(self) -> bool:
@@ -72,5 +77,7 @@ class FileSummary(NamedTuple):
     """Layers whose multiply-accumulates are not known."""
     arena: int | None
     """Bytes of activations, at least: other runtimes lay them out in more. None where a size is unknown."""
+    copies: tuple[str, ...] = ()
+    """Copies between memory orders that the application makes, and for which no node stands."""
     beside: str = PLAIN
     """What computes layers beside CMSIS-NN: `plain code` of the application, `reference code` of a runtime."""

@@ -21,7 +21,7 @@ DENSE = re.compile(r"fully connected, (\d+) to (\d+)")
 
 
 def time_on(cpu, instructions=1_000_000, clock=100_000_000, memory="unknown", left_out=0):
-    return predicted_time(parse_target(cpu, "7.0.0", "gcc"), clock, memory, instructions, left_out)
+    return predicted_time(parse_target(cpu, "7.0.0", "gcc"), clock, memory, (instructions, instructions), left_out)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.cpu + row.memory)
@@ -161,3 +161,11 @@ def test_clocks_are_read_with_their_units(text, hertz):
 def test_other_clocks_are_refused(text, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         frequency(text)
+
+
+def test_a_range_of_instructions_widens_the_range_of_times() -> None:
+    """The least instructions at the fewest cycles, the most at the most."""
+    target = parse_target("cortex-m4", "7.0.0", "gcc")
+    one, other = (predicted_time(target, 100_000_000, "any", (number, number), 0) for number in (10**6, 3 * 10**6))
+    both = predicted_time(target, 100_000_000, "any", (10**6, 3 * 10**6), 0)
+    assert both.milliseconds == ((one.milliseconds or (0, 0))[0], (other.milliseconds or (0, 0))[1])

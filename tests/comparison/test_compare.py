@@ -190,7 +190,7 @@ def version(*rows: Row) -> ModelVersion:
     known = [int(str(one["instructions"])) for one in rows if one["instructions"] is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
     clocked = predicted_time(
-        parse_target("cortex-m4", "7.0.0"), 120_000_000, "", total.instructions, total.unknown_layers
+        parse_target("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
     )
     report = LayersReport([*rows], [total._replace(time=clocked)], {})
     return ModelVersion("m", FileResult("m", (), Level.WARNING), report)

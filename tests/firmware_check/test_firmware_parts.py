@@ -16,9 +16,9 @@ from firmware_check.library import Library, recognise
 from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
 from firmware_check.observe import observe
 from firmware_check.program import Program, Quantization, Step, Value
-from firmware_check.reading.views import lies_in, reshaped, transposed
 from firmware_check.reading.weighted import reordered_columns
 from firmware_check.run import Call
+from onnxlint_cmsis.lower.memory_order import lies_in, reshaped, transposed
 from support.firmware_signatures import EverythingLibrary
 
 REAL = Quantization(0.5, 3)

@@ -17,11 +17,16 @@ from firmware_check.library import Library
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Quantization, Step
 from firmware_check.reading.lookups import table_of
+from firmware_check.reading.read import read_program
 from firmware_check.reading.result import LayerResult
+from onnxlint_cmsis.formats.onnx_graph.load import load_model
+from onnxlint_cmsis.lower import lower
+from onnxlint_cmsis.lower.layout_copies import layout_copies
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
 from support.firmware_runs import data, needs_firmware
+from support.firmware_signatures import EverythingLibrary
 
 ALL = (-128, 127)
 
@@ -299,3 +304,76 @@ def test_a_transpose_with_another_scale_at_the_end_of_a_model_is_right(tmp_path:
     (found,) = data(path)["checks"]
     assert (found["verdict"], found["not_run"]) == ("agrees", [])
     assert found["outputs"][0]["largest"] <= 2  # a step of the convolution is 1.3 of these
+
+
+def behind_a_convolution(
+    folder: Path, inner: list[onnx.NodeProto], weights: dict[str, np.ndarray], shape: list[int]
+) -> str:
+    """An int8 model that puts these nodes, from `a` to `y`, behind a convolution of 8 channels."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], "conv", pads=[1] * 4), *inner]
+    generator = np.random.default_rng(0)
+    constants = {"w": generator.normal(size=(8, 3, 3, 3)).astype(np.float32), **weights}
+    graph = helper.make_graph(
+        nodes,
+        "turned",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 6, 8])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), str(folder / "turned.onnx"))
+    return more.quantized(str(folder / "turned.onnx"), folder)
+
+
+ORDERS = {
+    "rows of a product": (
+        [helper.make_node("Reshape", ["a", "s"], ["b"], "r"), helper.make_node("MatMul", ["b", "m"], ["y"], "mm")],
+        {"s": np.array([12, 32]), "m": np.ones((32, 5), np.float32)},
+        [12, 5],
+    ),
+    "two orders joined": (
+        [
+            helper.make_node("Reshape", ["a", "s"], ["b"], "r"),
+            helper.make_node("Transpose", ["a"], ["c"], "t", perm=[0, 2, 3, 1]),
+            helper.make_node("Reshape", ["c", "s"], ["d"], "q"),
+            helper.make_node("Concat", ["b", "d"], ["y"], "join", axis=1),
+        ],
+        {"s": np.array([1, 48, 8])},
+        [1, 96, 8],
+    ),
+    "last axis": (
+        [
+            helper.make_node("Transpose", ["a"], ["b"], "t", perm=[0, 2, 3, 1]),
+            helper.make_node("MatMul", ["b", "m"], ["y"], "mm"),
+        ],
+        {"m": np.ones((8, 5), np.float32)},
+        [1, 6, 8, 5],
+    ),
+    "shuffle": (
+        [
+            helper.make_node("Reshape", ["a", "s"], ["b"], "r"),
+            helper.make_node("Transpose", ["b"], ["c"], "t", perm=[0, 2, 1, 3, 4]),
+            helper.make_node("Reshape", ["c", "u"], ["d"], "q"),
+            helper.make_node("Conv", ["d", "v"], ["y"], "last"),
+        ],
+        {"s": np.array([1, 2, 4, 6, 8]), "u": np.array([1, 8, 6, 8]), "v": np.ones((4, 8, 1, 1), np.float32)},
+        [1, 4, 6, 8],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_linter_counts_the_copies_that_the_firmware_makes(name: str, tmp_path: Path) -> None:
+    """The linter has a row for a Transpose that is a layer; the firmware makes it a view and then a copy."""
+    path = behind_a_convolution(tmp_path, *ORDERS[name])
+    graph = load_model(path).graph
+    lowered = lower(graph)
+    copies = layout_copies(graph, lowered)
+    layers = [record for record in lowered.records if record.node.is_op("Transpose")]
+    steps = [
+        step for step in read_program(path, graph, EverythingLibrary("7.0.0")).steps if step.op_type == "Transpose"
+    ]
+    assert len(steps) == len(copies) + len(layers)
+    assert sum(step.output.count for step in steps) == sum(copy.elements for copy in copies) + 384 * len(layers)
+    if not layers:
+        assert [step.numbers["places"] for step in steps] == [copy.places for copy in copies]

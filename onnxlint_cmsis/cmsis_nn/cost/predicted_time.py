@@ -26,22 +26,28 @@ class PredictedTime(NamedTuple):
     """Hertz."""
     cycles: CycleRange
     """Cycles per instruction."""
-    instructions: int
-    """Predicted instructions of the layers of known cost; 0 where no cost is known."""
+    instructions: tuple[int, int]
+    """Least and most predicted instructions of the layers of known cost; 0 where no cost is known."""
     left_out: int
     """Layers of unknown cost, which the range leaves out."""
 
     @property
     def reason(self) -> str:
         """Why there is no range; empty where there is one."""
-        return self.cycles.reason or ("" if self.instructions else "the cost of no layer is known")
+        return self.cycles.reason or ("" if self.instructions[1] else "the cost of no layer is known")
+
+    def without(self, instructions: int, layers: int) -> PredictedTime:
+        """The time without layers of these instructions."""
+        least, most = self.instructions
+        return self._replace(instructions=(least - instructions, most - instructions), left_out=self.left_out + layers)
 
     @property
     def milliseconds(self) -> tuple[float, float] | None:
         """Lower and upper bound, rounded away from each other."""
         if self.reason:
             return None
-        first, last = (1000 * self.instructions * each / self.clock for each in (self.cycles.low, self.cycles.high))
+        least, most = self.instructions
+        first, last = (1000 * least * self.cycles.low / self.clock, 1000 * most * self.cycles.high / self.clock)
         return _rounded(first, floor), _rounded(last, ceil)
 
     @property
@@ -87,8 +93,10 @@ class PredictedTime(NamedTuple):
         }
 
 
-def predicted_time(target: Target, clock: int, memory: str, instructions: int, left_out: int) -> PredictedTime:
-    """The time of predicted instructions at a clock in hertz, with one of PLACEMENTS."""
+def predicted_time(
+    target: Target, clock: int, memory: str, instructions: tuple[int, int], left_out: int
+) -> PredictedTime:
+    """The time of predicted instructions, the least and the most, at a clock in hertz, with one of PLACEMENTS."""
     return PredictedTime(clock, cycle_range(target, memory), instructions, left_out)
 
 
