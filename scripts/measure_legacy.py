@@ -63,10 +63,9 @@ def changes(bench: Bench, made: Pairs) -> list[float]:
     found: list[int] = []
     for first in range(0, len(steps), TOGETHER):
         some = steps[first : first + TOGETHER]
+        program, given = side_by_side([each.step for each in some]), [array for each in some for array in each.sources]
         with tempfile.TemporaryDirectory() as folder:
-            done = execute(
-                side_by_side([each.step for each in some]), bench, Path(folder), "pairs", [[e.source for e in some]]
-            )
+            done = execute(program, bench, Path(folder), "pairs", [given])
         found += [report.instructions for report in done.plain.layers]
     return [100 * (after - before) / before for before, after in zip(found[::2], found[1::2], strict=True)]
 

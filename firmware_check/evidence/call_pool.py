@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from typing import NamedTuple
 
-from firmware_check.evidence.call_steps import work
+from firmware_check.evidence.call_steps import EXTREMES, work
 from onnxlint_cmsis.types import Dims, KernelCall, Pair
 
 ENTRIES = (
     "convolve_s8", "convolve_s16", "convolve_s4", "depthwise_s8", "depthwise_s16", "depthwise_s4", "transpose_conv_s8",
     "fully_connected_s8", "fully_connected_s16", "avgpool_s8", "avgpool_s16", "max_pool_s8", "max_pool_s16",
-    "transpose_s8",
+    "transpose_s8", "maximum_s8", "minimum_s8",
 )  # fmt: skip
 """Entry points whose calls are drawn."""
 _NO_DIMS = Dims(1, 1, 1, 1)
@@ -40,6 +40,8 @@ def pool(entry: str) -> tuple[KernelCall, ...]:
     """Calls of an entry point, smallest first."""
     if entry == "transpose_s8":
         return tuple(sorted(_transposes(entry), key=work))
+    if entry in EXTREMES:
+        return tuple(sorted(broadcasts(entry, ((1, 1), (1, 3), (3, 1), (5, 5))), key=work))
     generator = random.Random(f"{entry} 1")
     drawn = {call for _ in range(_DRAWN) for call in _drawn(entry, generator) if work(call) <= _MOST}
     return tuple(sorted({*drawn, *_wide(entry)}, key=lambda call: (work(call), call)))
@@ -110,6 +112,13 @@ def _transposes(entry: str) -> Iterator[KernelCall]:
         ones = (1,) * (4 - len(sizes))
         moved = (sizes[axis] for axis in order)
         yield KernelCall(entry, Dims(*ones, *sizes), _NO_DIMS, Dims(*ones, *moved), permutation=tuple(order))
+
+
+def broadcasts(entry: str, pairs: tuple[tuple[int, int], ...]) -> Iterator[KernelCall]:
+    """Every two shapes whose sizes along each axis are one of the pairs."""
+    for axes in product(pairs, repeat=4):
+        first, second = zip(*axes, strict=True)
+        yield KernelCall(entry, Dims(*first), Dims(*second), Dims(*map(max, axes)))
 
 
 def _dense(entry: str, generator: random.Random) -> KernelCall:

@@ -32,8 +32,8 @@ class CallStep(NamedTuple):
 
     step: Step
     """The layer."""
-    source: Elements
-    """What the host gives it, as it lies in memory."""
+    sources: tuple[Elements, ...]
+    """What the host gives it, an array for each input, as they lie in memory."""
     expected: Elements | None
     """What it has to compute, as it lies in memory; None where the sizes are of no convolution."""
 
@@ -42,6 +42,8 @@ WITHOUT_BUFFER = {"arm_svdf_s8": "svdf_without_buffer", "arm_batch_matmul_s8": "
 """Function that is called in no other way than without its buffer, to the form of that call."""
 
 
+EXTREMES = {"maximum_s8": np.maximum, "minimum_s8": np.minimum}
+"""Entry points of two activations that are repeated along axes of size 1, to what they compute."""
 TRANSPOSE = "transpose"
 """Form of a call that no layer of a model is run with: the device moves what a Transpose moves by itself."""
 
@@ -51,7 +53,7 @@ def without_buffer(label: str, function: str) -> CallStep:
     dims = Dims(1, 1, 1, 1)
     values = value_of("x", 0, dims, 8, 0), value_of("y", 1, dims, 8, 0)
     step = Step(label, function, WITHOUT_BUFFER[function], values[:1], values[1], None, function)
-    return CallStep(step, np.zeros(1, np.int8), None)
+    return CallStep(step, (np.zeros(1, np.int8),), None)
 
 
 def transposing(label: str, call: KernelCall, seed: int) -> CallStep:
@@ -63,13 +65,27 @@ def transposing(label: str, call: KernelCall, seed: int) -> CallStep:
     values = value_of("x", 0, call.input_dims, 8, 0), value_of("y", 1, call.output_dims, 8, 0)
     step = Step(label, call.entry, TRANSPOSE, values[:1], values[1], call, "arm_transpose_s8", (), numbers)
     moved = data.reshape(_sizes(call.input_dims)[4 - rank :]).transpose(call.permutation)
-    return CallStep(step, data.reshape(-1), moved.reshape(-1))
+    return CallStep(step, (data.reshape(-1),), moved.reshape(-1))
+
+
+def comparing(label: str, call: KernelCall, seed: int) -> CallStep:
+    """The larger, or the smaller, of random numbers."""
+    generator = np.random.default_rng(seed)
+    sides = call.input_dims, call.filter_dims
+    data = [generator.integers(-128, 128, _sizes(dims)).astype(np.int8) for dims in sides]
+    values = tuple(value_of(f"x{place}", place, dims, 8, 0) for place, dims in enumerate(sides))
+    output = value_of("y", 2, call.output_dims, 8, 0)
+    form = call.entry.removesuffix("_s8")
+    step = Step(label, call.entry, form, values, output, call, f"arm_{call.entry}", (), {"constant": None})
+    return CallStep(step, tuple(each.reshape(-1) for each in data), EXTREMES[call.entry](*data).reshape(-1))
 
 
 def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> CallStep:
     """The layer of a call; its numbers follow from the seed."""
     if call.permutation:
         return transposing(label, call, seed)
+    if call.entry in EXTREMES:
+        return comparing(label, call, seed)
     stem, _, kind = call.entry.rpartition("_")
     bits = 16 if kind == "s16" else 8
     generator = np.random.default_rng(seed)
@@ -95,7 +111,7 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
     step = Step(label, stem, stem, values[:1], values[1], call, function, arrays, numbers)
     kind_of = np.int16 if bits == 16 else np.int8
     expected = computed(call, operands).reshape(-1) if _is_one(call) else None
-    return CallStep(step, source.astype(kind_of).reshape(-1), expected)
+    return CallStep(step, (source.astype(kind_of).reshape(-1),), expected)
 
 
 def _is_one(call: KernelCall) -> bool:

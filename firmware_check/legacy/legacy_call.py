@@ -48,7 +48,7 @@ def step_with(label: str, call: KernelCall, target: Target, numbers: QNumbers) -
     step = Step(label, stem, "legacy_call", values[:1], values[1], call, taken.kernel, arrays, more)
     matching = stem != "depthwise" or call.input_dims.c == call.output_dims.c
     expected = q_computed(call, numbers, runs_dsp_body(target)).reshape(-1) if matching else None
-    return CallStep(step, numbers.source.reshape(-1), expected)
+    return CallStep(step, (numbers.source.reshape(-1),), expected)
 
 
 def _scratch(call: KernelCall, answered: int | None) -> int:

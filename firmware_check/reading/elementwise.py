@@ -1,22 +1,26 @@
-"""Sums and products of two activations, or of one and a constant of several numbers."""
+"""Sums, products and extremes of two activations, or of one and a constant."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firmware_check.numbers import ADD_LEFT_SHIFT, add_constants, quantize_multiplier
-from firmware_check.program import Array, Step
+from firmware_check.program import Array, Step, Value
 from firmware_check.reading.copies import expanded
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.result import like, result_of
+from firmware_check.reading.unsupported import Unsupported
+from firmware_check.reading.views import channels_last, reshaped
 from firmware_check.reading.workspace import on_device
+from onnxlint_cmsis.lower.layout import is_image
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.quantization import of_input
+from onnxlint_cmsis.types import Dims
 
 if TYPE_CHECKING:
-    from firmware_check.program import Value
     from firmware_check.reading.workspace import Workspace
     from onnxlint_cmsis.graph.model import Node
     from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -42,6 +46,37 @@ def build_elementwise(space: Workspace, record: LoweredLayer, reason: str) -> No
     step = Step(
         node.label, node.op_type, form, inputs, like(space, node, result, first), record.call, "", arrays, numbers,
         reason, True,
+    )  # fmt: skip
+    space.add(step)
+
+
+def build_extreme(space: Workspace, record: LoweredLayer, reason: str) -> None:
+    """Maximum or minimum of two operands: the function repeats them along axes of size 1, so each keeps its shape."""
+    node, call = record.node, record.call
+    shape = space.shape(node.outputs[0])
+    if call is None or len(shape) > len(call.output_dims):
+        raise Unsupported(f"it has {len(shape)} axes; up to {len(Dims._fields)} are supported")
+    plain = is_image(space.graph, node.outputs[0]) is False
+    order = tuple(range(len(shape))) if plain else channels_last(len(shape))
+    fixed = [place for place, name in enumerate(node.inputs) if space.stored.fixed(name)]
+    values, arrays = [], []
+    for place, name in enumerate(node.inputs):
+        own = space.shape(name)
+        whole = (*(1,) * (len(shape) - len(own)), *own)
+        if place in fixed:
+            template = Value(name, -1, whole, order, on_device(of_input(space.graph, node, place)))
+            stored = space.stored.array(space.graph.producers[name].inputs[0]).reshape(whole)
+            laid_out = template.to_memory(template.integers(stored))
+            arrays.append(Array("operand", "int8_t", np.ascontiguousarray(laid_out)))
+        else:
+            values.append(space.ordered(node, reshaped(space.plain(node, space.known(name)), whole), order))
+    if not values:
+        raise Unsupported("both of its operands are constant")
+    result = result_of(space, record)
+    output = like(space, node, result, replace(values[0], shape=shape, order=order, folded_from=None))
+    numbers = {"limits": result.limits, "constant": next(iter(fixed), None)}
+    step = Step(
+        node.label, node.op_type, stem_of(call.entry), tuple(values), output, call, "", tuple(arrays), numbers, reason
     )  # fmt: skip
     space.add(step)
 

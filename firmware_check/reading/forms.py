@@ -104,6 +104,8 @@ FORMS = {
         "elementwise_mul",
         apart="an operand that is constant or broadcast",
     ),
+    "maximum": LayerForm((CFunction("s8", "7.0.0", "arm_maximum_s8"),)),
+    "minimum": LayerForm((CFunction("s8", "7.0.0", "arm_minimum_s8"),)),
     "softmax": LayerForm(
         (
             CFunction("s8", "4.0.0", "arm_softmax_s8"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.reading.copies import build_copy
-from firmware_check.reading.elementwise import build_elementwise
+from firmware_check.reading.elementwise import build_elementwise, build_extreme
 from firmware_check.reading.lookups import CURVES, build_lookup
 from firmware_check.reading.unweighted import (
     build_concat,
@@ -33,6 +33,8 @@ BUILDS: dict[str, Build] = {
     "max_pool": build_pool,
     "elementwise_add": build_elementwise,
     "elementwise_mul": build_elementwise,
+    "maximum": build_extreme,
+    "minimum": build_extreme,
     "softmax": build_softmax,
     "concatenation": build_concat,
     "pad": build_pad,
@@ -68,6 +70,8 @@ OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
     ("", "Mul"): FirmwareOperator(("mul", "lookup"), "a float constant of several values"),
     ("", "Sub"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
     ("", "Div"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
+    ("", "Max"): FirmwareOperator(("maximum",), "one operand or more than two; more than four axes"),
+    ("", "Min"): FirmwareOperator(("minimum",), "one operand or more than two; more than four axes"),
     ("", "Softmax"): FirmwareOperator(
         ("softmax",), "an int16 output of another scale than CMSIS-NN's: 1/32768, behind an int8 input 1/65536"
     ),

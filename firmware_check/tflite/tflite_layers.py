@@ -45,6 +45,20 @@ def elementwise(layer: TfliteLayer) -> None:
     )
 
 
+def extreme(layer: TfliteLayer) -> None:
+    """MAXIMUM and MINIMUM: the function repeats an operand along axes of size 1; either may be constant."""
+    values, arrays, constant = [], [], None
+    for place, index in enumerate(layer.operator.inputs[:2]):
+        if layer.space.model.is_constant(layer.space.tensor(index)):
+            arrays.append(Array("operand", "int8_t", layer.space.numbers(index).reshape(-1)))
+            constant = place
+        else:
+            values.append(layer.source(place))
+    if not values:
+        raise Unsupported("both of its operands are constant")
+    layer.step(layer.operator.op.lower(), tuple(values), tuple(arrays), constant=constant)
+
+
 def softmax(layer: TfliteLayer) -> None:
     """SOFTMAX over the last axis."""
     source = layer.source()
@@ -111,6 +125,8 @@ BUILDERS: dict[str, Callable[[TfliteLayer], None]] = {
     "MAX_POOL_2D": pool,
     "ADD": elementwise,
     "MUL": elementwise,
+    "MAXIMUM": extreme,
+    "MINIMUM": extreme,
     "SOFTMAX": softmax,
     "PAD": pad,
     "PADV2": pad,

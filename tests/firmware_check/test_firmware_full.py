@@ -23,6 +23,9 @@ from support import firmware_models as more
 from support.firmware_models import every_form
 from support.firmware_runs import CORES, MISSING, data
 from support.quantized_models import Qdq
+from support.tflite_models import one_operator
+from support.tflite_models import tensor as activation
+from support.tflite_writer import write
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_NN", "")
 pytestmark = [
@@ -327,8 +330,9 @@ def test_a_layer_that_gcc_12_makes_wrong_is_reported_as_the_compilers(library: L
         pytest.skip(f"CMSIS-NN has MVE code for it from 6.0.0 on, and gcc 12.2 the defect: {label_of(GCC)}")
     options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", "gcc", "--compiler", "clang"
     wrong, right = data(narrow(tmp_path), *options, code=1)["checks"]
-    (said,) = [each["text"] for each in wrong["layers"][0]["disagreements"]]
-    assert said.endswith(f"right with {label_of(CLANG)}: a defect of {label_of(GCC)}, not of CMSIS-NN")
+    assert wrong["layers"][0]["disagreements"] == []
+    (said,) = [each["text"] for each in wrong["layers"][0]["defects"]]
+    assert said.endswith("a known defect of this compiler: dw-s4-opt-gcc-predicate")
     assert right["verdict"] == "agrees"
 
 
@@ -358,3 +362,41 @@ def test_max_pooling_of_a_batch_runs_in_the_library(library: Library, tmp_path: 
         call = KernelCall(entry, Dims(2, 4, 4, 3), Dims(1, 2, 2, 1), Dims(2, 2, 2, 3), Pair(2, 2))
         run = run_calls({"x": call}, Bench(board_named("cortex-m4"), library), tmp_path / entry)["x"]
         assert bool(run.trouble.wrong) == (not library.since("6.0.0")), entry
+
+
+def extremes(folder: Path) -> str:
+    """The larger of an image and a number for each channel, and the smaller of that and a constant column."""
+    made = Qdq((1, 4, 3, 5))
+    made.nodes.append(helper.make_node("GlobalAveragePool", ["x_real"], ["mean"], "mean"))
+    numbers = made._parameters("mean_q", 0.1, 0, np.int8)
+    made.nodes.append(helper.make_node("QuantizeLinear", ["mean", *numbers], ["mean_q"], "mean_q"))
+    made.nodes.append(helper.make_node("DequantizeLinear", ["mean_q", *numbers], ["mean_real"], "mean_dq"))
+    column = made.dequantized(made.constant("k", np.array([9, -40, 77], np.int8).reshape(3, 1)), 0.1)
+    made.layer("Max", "mean_real").rounded(0.1).layer("Min", column).rounded(0.1)
+    path = str(folder / "extremes.onnx")
+    onnx.save(made.model(), path)
+    return path
+
+
+def test_an_extreme_of_a_broadcast_runs_in_the_library_and_its_defect_is_seen(library: Library, tmp_path: Path) -> None:
+    if not library.since("7.0.0"):
+        pytest.skip(f"arm_maximum_s8 came with 7.0.0, the checkout is {library.release}")
+    for each in data(extremes(tmp_path), "--cmsis-nn", FOLDER, *CORES, code=1)["checks"]:
+        layers = [layer for layer in each["layers"] if layer["function"].startswith(("arm_max", "arm_min"))]
+        assert [layer["function"] for layer in layers] == ["arm_maximum_s8", "arm_minimum_s8"]
+        assert each["agrees"]
+        assert [bool(layer["defects"]) for layer in layers] == [False, True]
+        assert layers[1]["defects"][0]["text"].endswith("minimum-single-columns")
+
+
+def test_an_extreme_of_a_tflite_file_runs_in_the_library(library: Library, tmp_path: Path) -> None:
+    if not library.since("7.0.0"):
+        pytest.skip(f"arm_maximum_s8 came with 7.0.0, the checkout is {library.release}")
+    for second, wrong in (([1, 3, 5, 1], True), ([1, 3, 1, 4], False)):
+        made = [max(pair) for pair in zip([1, 3, 1, 1], second, strict=True)]
+        path = tmp_path / f"{wrong}.tflite"
+        operands = activation("a", [1, 3, 1, 1]), activation("b", second), activation("y", made)
+        path.write_bytes(write(one_operator("MAXIMUM", [*operands])))
+        for each in data(str(path), "--cmsis-nn", FOLDER, *CORES, code=int(wrong))["checks"]:
+            assert each["agrees"]
+            assert bool(each["layers"][0]["defects"]) is wrong
