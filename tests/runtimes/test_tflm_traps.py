@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
@@ -284,3 +285,13 @@ def test_a_convolution_without_options_has_no_stride_to_follow():
     row = row_of(model)
     assert (row.verdict.value, row.call) == ("undecided", None)
     assert row.reason == "stride_h is 0; at least 1 is allowed"
+
+
+def test_an_extreme_that_broadcasts_a_column_is_handed_over_and_wrong() -> None:
+    """It is for CMSIS-NN to repeat the operand (cmsis_nn/maximum_minimum.cc), whose pointer then steps too far."""
+    for op in ("MAXIMUM", "MINIMUM"):
+        row = row_of(one_operator(op, [data([1, 3, 1, 1]), data([1, 3, 5, 1]), data([1, 3, 5, 1])]))
+        taken = route(row.call, parse_target("cortex-m4", "main"))
+        assert [hazard.id for hazard in taken.hazards] == [f"{op.lower()}-single-columns"]
+        row = row_of(one_operator(op, [data([1, 3, 1, 4]), data([1, 3, 5, 4]), data([1, 3, 5, 4])]))
+        assert route(row.call, parse_target("cortex-m4", "main")).hazards == ()

@@ -1,11 +1,13 @@
-"""Entry points without branches (pooling), and the contexts that a caller must allocate."""
+"""Entry points without branches (pooling, maximum, LSTM), and the contexts that a caller must allocate."""
 
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, equal, greater
 from onnxlint_cmsis.cmsis_nn.names import (
+    FILTER_C,
     FILTER_H,
     FILTER_W,
+    IN_C,
     IN_H,
     IN_N,
     IN_W,
@@ -92,6 +94,27 @@ def _no_state(name: str, function: str) -> Hazard:
     )
 
 
+def _single_columns(name: str, function: str, line: int) -> Hazard:
+    """Of every two shapes of 1 to 3 in each axis that broadcast, exactly those that meet it come out wrong."""
+    return Hazard(
+        id=name,
+        kind="wrong-result",
+        entries=(_entry(function),),
+        kernels=(function,),
+        origin=Origin(f"Source/BasicMathFunctions/{function}.c", function, {"7.0.0": line, "main": line}),
+        when=any_of(
+            all_of(equal(IN_W, 1), equal(IN_C, 1), greater(IN_H, 1), greater(FILTER_W, 1)),
+            all_of(equal(FILTER_W, 1), equal(FILTER_C, 1), greater(FILTER_H, 1), greater(IN_W, 1)),
+        ),
+        evidence=_READ,
+        brief="takes elements of the wrong rows, and elements behind the operand",
+        what="One operand has a single column and a single channel and is repeated along the width: after each row the "
+        "function goes on by two of its elements in place of one, status SUCCESS.",
+        breach=TRUE,
+        way_round="Repeat that operand along the width in the model, so that it has as many columns as the other one.",
+    )
+
+
 def _context(name: str, function: str, file: str, lines: dict[str, int], isas: tuple[Isa, ...] = MVE_ONLY) -> Hazard:
     """A context that must not be NULL: no defect of a model, but for who writes the call."""
     return Hazard(
@@ -131,6 +154,8 @@ HAZARDS = (
     _one_image("max-pool-s16-one-image", "arm_max_pool_s16", {"4.0.0": 145, "4.1.0": 145, "5.0.0": 145}),
     _no_state("lstm-initial-state-dropped", "arm_lstm_unidirectional_s8"),
     _no_state("lstm-s16-initial-state-dropped", "arm_lstm_unidirectional_s16"),
+    _single_columns("maximum-single-columns", "arm_maximum_s8", 202),
+    _single_columns("minimum-single-columns", "arm_minimum_s8", 201),
     _context("fc-null-context", _FC, f"{_DENSE}{_FC}.c", {"5.0.0": 70, **dict.fromkeys(_FROM_6, 69)}),
     _context("fc-per-channel-null-context", _FC_CHANNEL, f"{_DENSE}{_FC_CHANNEL}.c", {"7.0.0": 68, "main": 68}),
     _context("svdf-null-context", "arm_svdf_s8", "Source/SVDFunctions/arm_svdf_s8.c", dict.fromkeys(_ANY_FROM_5, 76)),
