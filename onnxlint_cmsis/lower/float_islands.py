@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.lower.binary import computed_from_constants
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import Cause, Verdict
@@ -57,7 +58,7 @@ class _Islands:
                 producer = self._graph.producers.get(tensor)
                 if producer is not None and self._inside(producer):
                     self._enter(producer, waiting, nodes)
-                elif tensor and tensor not in self._graph.constants and not self._constant(producer):
+                elif tensor and not computed_from_constants(self._graph, tensor):
                     first[tensor] = None
                     dynamic = dynamic or self._dynamic(producer)
             for tensor in here.outputs:
@@ -94,7 +95,3 @@ class _Islands:
         record = self._records.get(node.index)
         found = record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION
         return found or node.op_type == "DynamicQuantizeLinear"
-
-    def _constant(self, node: Node | None) -> bool:
-        """Whether a node makes a constant: quantized weights or a bias."""
-        return node is not None and all(not name or name in self._graph.constants for name in node.inputs)

@@ -16,9 +16,9 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.layout import NO_DIMS, amounts_of, dims_of
 from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import of_input
+from onnxlint_cmsis.lower.quantization import is_zero
 from onnxlint_cmsis.lower.spatial import Folded
-from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes
 from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.roles import Form
@@ -206,8 +206,4 @@ def _fills_zero(graph: Graph, node: Node) -> bool:
         return False
     if len(node.inputs) < 3 or not node.inputs[2]:
         return node.attributes.get("value", 0.0) == 0
-    constant = weights_behind(graph, node.inputs[2])
-    values = constant.values() if constant else None
-    stored = of_input(graph, node, 2)
-    zero = (stored.zero_points or (None,))[0] if stored else 0
-    return values is not None and all(value == zero for value in values)
+    return is_zero(graph, node.inputs[2]) is True

@@ -29,10 +29,10 @@ def quantized_model(graph: Graph) -> bool:
     for node in graph.nodes:
         operator = operator_of(node)
         integers = operator.elements is Elements.MEASURED or operator.roles.sums is Sums.INTEGERS
-        if integers or parameters_of(node, -1):
-            return True
-        stores = quantizes(node) or dequantizes(node)
-        if stores and node.inputs and weights_behind(graph, node.inputs[0]) is None:
+        if quantizes(node) or dequantizes(node):
+            if node.inputs and weights_behind(graph, node.inputs[0]) is None:
+                return True
+        elif integers or parameters_of(node, -1):
             return True
     return False
 
@@ -67,6 +67,35 @@ def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
     if quantizes(node):
         return _parameters(graph, node, Quantized(-1, 1, 2), node.outputs[0])
     return of_integers(graph, node.outputs[0]) if graph.elem_type(node.outputs[0]) in STORED else None
+
+
+def is_zero(graph: Graph, tensor: str) -> bool | None:
+    """Whether a tensor is real zero in every run, through Q/DQ, casts and what moves or repeats elements.
+
+    None where its values are stored and cannot be read. A tensor that is computed, or that a caller may give, is not.
+    """
+    return _holds(graph, tensor, 0, len(graph.nodes))
+
+
+def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
+    """Whether all stored elements of a tensor are one number."""
+    stored, node = graph.constants.get(tensor), graph.producers.get(tensor)
+    if stored is not None:
+        values = stored.values()
+        return None if values is None else not stored.overridable and all(value == wanted for value in values)
+    if node is None or not node.inputs or not reach:
+        return False
+    if quantizes(node) or dequantizes(node):
+        integers = of_result(graph, node) if quantizes(node) else of_input(graph, node, 0)
+        zeros = set(integers.zero_points or ()) if integers else set()
+        if len(zeros) != 1:
+            return None if zeros else False
+        zero = zeros.pop()
+        here, before = (zero, 0) if quantizes(node) else (0, zero)
+        return _holds(graph, node.inputs[0], before, reach - 1) if wanted == here else False
+    if operator_of(node).elements in MOVES | {Elements.CAST} or node.is_op("Expand", "Tile"):
+        return _holds(graph, node.inputs[0], wanted, reach - 1)
+    return False
 
 
 def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:

@@ -349,8 +349,17 @@ def test_an_lstm_that_the_library_cannot_express_has_no_kernel(attributes: dict[
 
 def test_an_lstm_with_peepholes_has_no_kernel() -> None:
     peepholes = "y = LSTM<hidden_size = 8>(x, w, r, , , , , p)"
-    weights = "float[1,32,4] w = {0}, float[1,32,8] r = {0}, float[1,24] p = {0}"
+    weights = "float[1,32,4] w = {0}, float[1,32,8] r = {0}, float[1,24] p = {1}"
     assert "peepholes" in no_kernel(graph_of(peepholes, inputs="float[5,1,4] x", weights=weights))
+
+
+def test_an_lstm_with_peepholes_of_zeros_and_whole_sequences_has_a_kernel() -> None:
+    full = "y = LSTM<hidden_size = 8>(x, w, r, , l, , , p)"
+    weights = "float[1,32,4] w = {0}, float[1,32,8] r = {0}, float[1,24] p = {0}"
+    inputs = "float[5,1,4] x"
+    assert only(graph_of(full, inputs=inputs, weights=f"{weights}, int32[1] l = {{5}}")).call.output_dims.c == 8
+    short = graph_of(full, inputs=inputs, weights=f"{weights}, int32[1] l = {{4}}")
+    assert "sequence_lens" in no_kernel(short)
 
 
 @pytest.mark.parametrize(("layout", "shape"), [(0, [5, 2, 4]), (1, [2, 5, 4])])

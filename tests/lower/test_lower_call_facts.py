@@ -55,6 +55,11 @@ STATES = {
     "an input": (["", "state"], True),
     "zeros spread out": (["spread", ""], False),
     "worked out": (["doubled", ""], True),
+    "zeros behind DequantizeLinear": (["stored_zero", "stored_zero"], False),
+    "ones behind DequantizeLinear": (["stored_one", ""], True),
+    "zeros behind QuantizeLinear and DequantizeLinear": (["rounded", ""], False),
+    "zeros of another type": (["cast", ""], False),
+    "zeros passed on": (["passed", ""], False),
 }
 
 
@@ -65,12 +70,22 @@ def lstm(states: list[str]) -> KernelCall:
     nodes = [
         helper.make_node("Expand", ["one_zero", "shape"], ["spread"], "spread"),
         helper.make_node("Add", ["state", "state"], ["doubled"], "double"),
+        helper.make_node("DequantizeLinear", ["sevens", "scale", "seven"], ["stored_zero"], "stored_zero"),
+        helper.make_node("DequantizeLinear", ["eights", "scale", "seven"], ["stored_one"], "stored_one"),
+        helper.make_node("QuantizeLinear", ["zeros", "scale", "seven"], ["integers"], "quantize"),
+        helper.make_node("DequantizeLinear", ["integers", "scale", "seven"], ["rounded"], "dequantize"),
+        helper.make_node("Cast", ["half_zeros"], ["cast"], "cast", to=TensorProto.FLOAT),
+        helper.make_node("Identity", ["stored_zero"], ["passed"], "pass"),
         helper.make_node("LSTM", ["x", "w", "r", "b", "", *states], ["y"], "lstm", hidden_size=2),
     ]
     constants = [
         array("w", 1, 8, 3), array("r", 1, 8, 2), array("b", 1, 16), array("ones", 1, 1, 2),
         array("zeros", 1, 1, 2, fill=0.0), array("one_zero", 1, 1, 1, fill=0.0),
         numpy_helper.from_array(np.array([1, 1, 2]), "shape"),
+        numpy_helper.from_array(np.full((1, 1, 2), 7, np.uint8), "sevens"),
+        numpy_helper.from_array(np.array([[[7, 8]]], np.uint8), "eights"),
+        numpy_helper.from_array(np.uint8(7), "seven"), array("scale", fill=0.5),
+        numpy_helper.from_array(np.zeros((1, 1, 2), np.float16), "half_zeros"),
     ]  # fmt: skip
     inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in
               (("x", [4, 1, 3]), ("state", [1, 1, 2]))]  # fmt: skip
