@@ -126,8 +126,9 @@ def _without_call(reason: str, macs: int | None) -> Row:
 def _dims_of_node(graph: Graph, node: Node) -> tuple[list[Size], ...]:
     """Input, filter and output of a node that is no kernel call; shapes of more than four axes as they are."""
     from onnxlint_cmsis.lower.layout import NO_DIMS, dims_of
+    from onnxlint_cmsis.lower.operands import operands_of
 
-    names = (node.inputs[0], node.outputs[0])
+    names = ((*operands_of(node), *node.inputs)[0], node.outputs[0])
     source, result = (
         list(shape) if (shape := graph.shape(name)) and len(shape) > len(dims) else _sizes(dims)
         for name, dims in zip(names, dims_of(graph, *names), strict=True)

@@ -14,6 +14,7 @@ from onnxlint_cmsis.findings import Resize, Statement
 from onnxlint_cmsis.graph.node_location import node_location
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.release_verdict import on_release
 from onnxlint_cmsis.lower.verdict import Decision
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -83,8 +84,8 @@ class Subject(NamedTuple):
         return {dims: tensor for dims, tensor in places.items() if tensor}
 
     def _input(self) -> str:
-        """Tensor the kernel reads: the layer's first input, or what the Pad nodes read whose padding it includes."""
-        tensor = next(iter(self.layer.node.inputs), "")
+        """Tensor the kernel reads: the layer's first operand, or what the Pad nodes read whose padding it includes."""
+        tensor = next(iter(operands_of(self.layer.node)), "")
         for label in self.layer.folded:
             producer = self.model.graph.producers.get(tensor)
             while producer is not None and producer.label != label and producer.inputs:

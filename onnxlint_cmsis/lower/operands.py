@@ -37,6 +37,11 @@ def activations_of(node: Node) -> tuple[int, ...]:
     return tuple(place for place in (where.activation, where.weights) if 0 <= place < len(node.inputs))
 
 
+def operands_of(node: Node) -> tuple[str, ...]:
+    """Tensors at these positions, those that are omitted left out."""
+    return tuple(node.inputs[place] for place in activations_of(node) if node.inputs[place])
+
+
 def parameters_of(node: Node, value: int) -> Quantized | None:
     """Positions of scale and zero-point of one of a node's inputs, -1 for its output; None where it carries none."""
     places = operator_of(node).roles.quantized_of(len(node.inputs))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.graph.model import TFLITE
 from onnxlint_cmsis.lower.layer import product
+from onnxlint_cmsis.lower.operands import operands, operands_of
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import MOVING, Elements
@@ -61,7 +62,7 @@ def work_of(graph: Graph, record: LoweredLayer) -> Work:
     node = record.node
     if operator_of(node).elements in COPIES and record.cause is not Cause.UNEQUAL_SCALES:
         return Work(0, _elements(graph, node.outputs), COPY)
-    both = (*node.inputs[:1], *node.outputs[:1])
+    both = (*operands_of(node)[:1], *node.outputs[:1])
     return Work(0, _elements(graph, both), TABLE if record.code == "lookup" else ELEMENT)
 
 
@@ -114,7 +115,7 @@ def _recurrent(graph: Graph, node: Node) -> int | None:
 
 def _convolution(graph: Graph, node: Node) -> int | None:
     """Each element of the output, or of a transposed convolution's input, goes with one filter, for any rank."""
-    place = 3 if node.op_type.startswith("QLinear") else 1
+    place = operands(node.domain, node.op_type).weights
     weights = graph.shape(node.inputs[place]) if len(node.inputs) > place else None
     data = graph.shape(node.inputs[0] if node.op_type == "ConvTranspose" else node.outputs[0])
     return None if weights is None or data is None else product(*data, *weights[1:])

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from onnxlint_cmsis.graph.model import Graph
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.runtimes.tflite_names import tflite_name
 from onnxlint_cmsis.types import KernelCall, Size, entry_parts
@@ -45,12 +46,12 @@ class LayerFacts:
 
     @cached_property
     def shapes(self) -> list[tuple[Size, ...] | None]:
-        """Shapes of its inputs, those that are omitted left out."""
-        return [self.graph.shape(name) for name in self.node.inputs if name]
+        """Shapes of its operands: the activations, and the weights of a layer that has them; no scales, no bounds."""
+        return [self.graph.shape(name) for name in operands_of(self.node)]
 
     @property
     def rank(self) -> int:
-        """Axes of its first input; 0 where unknown."""
+        """Axes of its first operand; 0 where unknown."""
         return len(self.shapes[0] or ()) if self.shapes else 0
 
     @property
@@ -65,7 +66,7 @@ class LayerFacts:
 
     @property
     def first(self) -> int:
-        """Size of the first axis; 1 where unknown."""
+        """Size of the first axis of its first operand; 1 where unknown."""
         return (self.shapes[0] or (1,))[0] or 1 if self.shapes else 1
 
     @property

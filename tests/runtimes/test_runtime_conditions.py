@@ -276,6 +276,47 @@ def test_what_a_runtime_hands_over_is_left_alone(runtime, model):
     assert not any(layer.row and layer.row.kind for layer in layers)
 
 
+def in_operator_format(op_type: str, second: tuple[int, ...] = (1, 4, 6, 6)) -> onnx.ModelProto:
+    """A quantized operator of ONNX Runtime on two activations, with scales and zero-points among its inputs."""
+    numbers = ["s", "z"]
+    operands = ["a", *numbers, "b", *numbers]
+    inputs = [*numbers, *operands] if op_type == "QLinearConcat" else [*operands, *numbers]
+    attributes = {"axis": 1} if op_type == "QLinearConcat" else {}
+    node = helper.make_node(op_type, inputs, ["y"], "pair", domain="com.microsoft", **attributes)
+    graph = helper.make_graph(
+        [node], "g",
+        [helper.make_tensor_value_info(name, onnx.TensorProto.INT8, shape) for name, shape in
+         (("a", (1, 4, 6, 6)), ("b", second))],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.INT8, (1, 8 if op_type == "QLinearConcat" else 4, 6, 6))],
+        [helper.make_tensor("s", onnx.TensorProto.FLOAT, [], [0.1]),
+         helper.make_tensor("z", onnx.TensorProto.INT8, [], [0])],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+@pytest.mark.parametrize("runtime", ["tflm", "executorch", "tvm"])
+@pytest.mark.parametrize("op_type", ["QLinearAdd", "QLinearMul"])
+def test_a_scale_is_not_taken_for_an_operand(runtime: str, op_type: str) -> None:
+    """Inputs 1 and 2 of these operators are a scale and a zero-point."""
+    (equal,) = judged(in_operator_format(op_type), runtime)
+    assert equal.verdict is CMSIS_NN
+    assert not (equal.row and equal.row.kind)
+    for layer in judged(in_operator_format(op_type, (1, 1, 6, 6)), runtime):
+        assert layer.verdict is not CMSIS_NN
+
+
+def test_operands_are_those_of_the_operators_record() -> None:
+    from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+
+    for op_type in ("QLinearAdd", "QLinearMul", "QLinearConcat"):
+        analysis = analysed(in_operator_format(op_type), runtime_of("tflm"))
+        (record,) = analysis.lowered.records
+        facts = LayerFacts(analysis.graph, record)
+        assert facts.shapes == [(1, 4, 6, 6)] * 2
+        assert (facts.rank, facts.first, facts.broadcasts) == (4, 1, False)
+
+
 def test_a_layer_beside_cmsis_nn_has_no_route():
     analysis = analysed(CASES["concat of equal scales"]().model(), runtime_of("tflm"))
     (record,) = [each for each in analysis.lowered.records if each.node.op_type == "Concat"]
