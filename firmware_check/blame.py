@@ -36,7 +36,8 @@ def _layer(one: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> 
 
 
 def _beside(one: TargetCheck, other: TargetCheck) -> bool:
-    return (one.path, one.target) == (other.path, other.target) and one.compiler != other.compiler
+    same = (one.path, one.target.cpu, one.target.release) == (other.path, other.target.cpu, other.target.release)
+    return same and one.compiler != other.compiler
 
 
 def _right_in(other: TargetCheck, layer: LayerVerdict) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.arena import plan
-from firmware_check.compilers import GCC, CompilerRow
+from firmware_check.compilers import GCC, CompilerRow, label_of
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
 from firmware_check.emulator import Emulators, Watch
 from firmware_check.toolchain import Compiler, SectionSizes, Sources, cache_folder, link, sizes
@@ -55,8 +55,9 @@ class Bench:
 
     @property
     def target(self) -> Target:
-        """What it is for the linter; of the compilers here, all take the branches that gcc takes."""
-        return Target(self.board.cpu, self.board.isa, self.library.release)
+        """What it is for the linter."""
+        name, _, version = label_of(self.compiler).partition(" ")
+        return Target(self.board.cpu, self.board.isa, self.library.release, name, version)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from onnxlint_cmsis.checks.rule_registry import check_of_kind
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
+    from onnxlint_cmsis.types import Target
 
 SHOWS = {
     "returns-error": ("status",),
@@ -48,11 +49,13 @@ def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[s
     for hazard in predicted.hazards if predicted else ():
         said = trouble.of(hazard)
         if said:
-            yield code_of(hazard), f"{'; '.join(said)}; a known defect of this release: {hazard.id}"
+            whose = "compiler" if hazard.compiler else "release"
+            yield code_of(hazard), f"{'; '.join(said)}; a known defect of this {whose}: {hazard.id}"
 
 
-def unseen(predicted: Route | None, trouble: Trouble, assembly: bool = True) -> Iterator[str]:
+def unseen(predicted: Route | None, trouble: Trouble, target: Target, assembly: bool = True) -> Iterator[str]:
     """What is said of hazards whose effect did not occur; without `assembly` none of inline assembly can."""
     for hazard in predicted.hazards if predicted else ():
-        if hazard.kind in SURE and (assembly or not hazard.assembly) and not trouble.of(hazard):
+        sure = hazard.kind in SURE and hazard.on(target)
+        if sure and (assembly or not hazard.assembly) and not trouble.of(hazard):
             yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from firmware_check import softmax_s16
-from firmware_check.compilers import judges_costs, label_of
+from firmware_check.compilers import judges_costs
 from firmware_check.defects import Trouble, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
+from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Isa
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -49,7 +49,6 @@ _CURVE_ERROR = 2.0**-23
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
-_FOUR_BITS_MVE = "arm_depthwise_conv_s4_opt"
 
 
 def judge(
@@ -75,9 +74,8 @@ def judge(
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
     texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
-    texts += [
-        ("FWC001", text) for text in (*_builds(traced, plain), *unseen(predicted, trouble, bench.compiler.assembly))
-    ]
+    absent = unseen(predicted, trouble, target, bench.compiler.assembly)
+    texts += [("FWC001", text) for text in (*_builds(traced, plain), *absent)]
     if step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler):
         texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
     return LayerVerdict(
@@ -89,12 +87,10 @@ def judge(
 
 
 def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
-    """Code that is left out of the build, or made wrong, by a compiler; or C code that it is given instead."""
+    """Code that is left out of the build for a compiler, or C code that it is given instead."""
     ran, said = {each.name for each in observed.tree}, []
-    if step.function == "arm_softmax_s8" and bench.target.isa is Isa.MVE and _SCALAR_SOFTMAX in ran:
-        said.append(f"{_SCALAR_SOFTMAX} ran: CMSIS-NN leaves its MVE softmax out with this gcc (ARM_GCC_12_2_ICE)")
-    if _FOUR_BITS_MVE in ran and bench.target.isa is Isa.MVE and label_of(bench.compiler).startswith("gcc 12.2"):
-        said.append(f"gcc 12.2 makes every other channel of {_FOUR_BITS_MVE} wrong on MVE; --compiler clang does not")
+    if step.function in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.hits(bench.target) and _SCALAR_SOFTMAX in ran:
+        said.append(f"{_SCALAR_SOFTMAX} ran: {SCALAR_SOFTMAX.what}")
     if predicted is not None and not bench.compiler.assembly:
         left = [hazard.id for hazard in predicted.hazards if hazard.assembly]
         said += [f"{name} cannot occur: inline assembly alone has it, which this build leaves out" for name in left]

@@ -51,12 +51,19 @@ class Target(NamedTuple):
     release: str
     """CMSIS-NN release: `7.0.0`, `cmsis5-5.9.0`, `main`."""
     compiler: str = "gcc"
-    """`gcc` or `armclang`."""
+    """`gcc` or `armclang`; `clang` takes the branches of gcc, and the firmware check alone asks for it."""
+    compiler_version: str = ""
+    """As the user wrote it, `12.2`; empty where it may be any."""
+
+    @property
+    def built_with(self) -> str:
+        """The compiler as users write it: `gcc`, `gcc@12.2`."""
+        return f"{self.compiler}@{self.compiler_version}" if self.compiler_version else self.compiler
 
     @property
     def label(self) -> str:
         """Short text for messages: `cortex-m55, CMSIS-NN 7.0.0, gcc`."""
-        return f"{self.cpu}, CMSIS-NN {self.release}, {self.compiler}"
+        return f"{self.cpu}, CMSIS-NN {self.release}, {self.built_with}"
 
 
 PLACEMENTS = ("unknown", "tcm", "sram")

@@ -20,6 +20,8 @@ GUARDS = ("ARM_MATH_MVEI", "ARM_MATH_DSP", "ARM_CMSIS_NN_ARG_ERROR", "ARM_CMSIS_
 """Words of a line that stands for a build or an error."""
 HAZARD_WORDS: dict[str, tuple[str, ...]] = {
     "arm_convolve_1_x_n_s8": ("ARM_MATH_MVEI", "im2col", "num_elem_right"),
+    "arm_maximum_s8": ("input_1_ptr",),
+    "arm_minimum_s8": ("input_1_ptr",),
     "arm_transpose_conv_s8": ("skip_rows_top",),
     "arm_transpose_s8_nhcw": ("src_rows", "src_cols"),
     "arm_transpose_s8": ("perm",),
@@ -28,6 +30,7 @@ HAZARD_WORDS: dict[str, tuple[str, ...]] = {
     "arm_nn_mat_mult_kernel_s16": ("num_col_a", "num_col_a_fast", "col_count"),
     "arm_convolve_s8": ("bias_data_ptr", "output_ch_per_group"),
     "arm_depthwise_conv_s8_opt": ("col_buffer", "bias"),
+    "arm_depthwise_conv_s4_opt": ("lower_nibble_mask",),
     "arm_convolve_wrapper_s8": ("arm_convolve_1x1_s8_fast", "conv_params", "arm_nn_is_convolve_1x1"),
     "arm_convolve_wrapper_s16": ("arm_convolve_s16", "arm_convolve_fast_s16", "conv_params", "ARM_MATH_DSP"),
     "arm_convolve_wrapper_s4": ("conv_params", "arm_nn_is_convolve_1x1"),

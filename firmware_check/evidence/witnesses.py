@@ -37,7 +37,7 @@ class Side(NamedTuple):
 
 def hazards_on(target: Target) -> tuple[Hazard, ...]:
     """The rows of a release and instruction set."""
-    rows = (row for row in all_hazards() if row.origin.covers(target))
+    rows = (row for row in all_hazards() if row.on(target))
     return tuple(row for row in rows if is_called(row, target.release))
 
 

@@ -13,7 +13,7 @@ from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.findings import Content, Resize, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.status_use import status_text
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.types import Freedom, Level, Target
 
 RETURNS_ERROR = "returns-error"
 """Kind of hazards whose status a runtime may drop."""
@@ -37,9 +37,11 @@ class HazardCheck(NamedTuple):
 
 
 def _statement(subject: Subject, hazard: Hazard) -> Statement:
-    repair = next(repairs(subject), None)
+    # No size helps where a compiler makes the hazard: another compiler does.
+    repair = None if hazard.compiler else next(repairs(subject), None)
     numbers = _numbers(subject, hazard)
-    near = tuple(works(subject, hazard))
+    near = () if hazard.compiler else tuple(works(subject, hazard))
+    sure = hazard.on(subject.target) is not None
     met = met_by(subject, hazard)
     parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
     mending: list[str] = []
@@ -52,6 +54,8 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         mending += _way_round(subject, hazard)
     if repair and not open_way and not mending:
         mending.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
+    if not sure:
+        parts.append(_not_sure(subject.target))
     if hazard.kind == RETURNS_ERROR:
         seen = status_text(subject.model.settings.runtime.name, subject.layer.call.entry)
         parts += [seen] if seen else []
@@ -66,8 +70,16 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         cause=f"{hazard.id} {means}".strip(),
         remedy=" ".join(mending),
         brief=brief,
+        level=None if sure else Level.WARNING,
     )
     return with_resize(said, *repair) if repair else said
+
+
+def _not_sure(target: Target) -> str:
+    """Why a compiler's defect may not be there."""
+    if target.compiler_version:
+        return f"{target.compiler} {target.compiler_version} was not run and may do the same."
+    return f"Which {target.compiler} builds it is not known; --compiler {target.compiler}@VERSION says it."
 
 
 def _works(words: str) -> str:

@@ -24,7 +24,7 @@ def target_of(record: Mapping[str, object], default: Target) -> Target:
     """
     release = text(record, _one_of(record, "release", "version"), default.release)
     cpu = _one_of(record, "target", "cpu")
-    compiler = text(record, "compiler", default.compiler)
+    compiler = text(record, "compiler", default.built_with)
     if record.get("isa") is not None and record.get(cpu) is not None:
         raise ValueError(f"fields 'isa' and '{cpu}' exclude each other; give one of them")
     if record.get("isa") is not None:

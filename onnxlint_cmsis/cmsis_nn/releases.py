@@ -51,6 +51,9 @@ DEFAULT_RELEASE = "7.0.0"
 COMPILERS = ("gcc", "armclang")
 """`armclang` is `__ARMCC_VERSION >= 6010050`; every other compiler takes CMSIS-NN's branch for the rest."""
 
+WRITTEN = rf"^({'|'.join(COMPILERS)})(@\d+(\.\d+)*)?$"
+"""Pattern of a compiler as users write it: `gcc`, `gcc@12.2`."""
+
 CPUS = {
     "cortex-m0": Isa.SCALAR,
     "cortex-m0+": Isa.SCALAR,
@@ -146,8 +149,24 @@ def measured_on(release: str) -> str:
     return _ROWS[reviewed(release)].measured_on or release
 
 
+def split_compiler(text: str) -> tuple[str, str]:
+    """Name and version of a compiler as users write it: `("gcc", "12.2")` of `gcc@12.2`.
+
+    Raises:
+        ValueError: naming what was found and what is allowed.
+
+    """
+    if re.match(WRITTEN, text):
+        name, _, version = text.partition("@")
+        return name, version
+    name, separator, version = text.partition("@")
+    if separator and name in COMPILERS:
+        raise ValueError(f"compiler '{text}': '{version}' is no version; allowed: numbers with points, as {name}@12.2")
+    raise ValueError(f"compiler '{text}' is not known{did_you_mean(name, COMPILERS)}")
+
+
 def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -> Target:
-    """The target named by a CPU (`cortex-m55`, `m4`, `cortex-m33+nodsp`), a release and a compiler.
+    """The target named by a CPU (`cortex-m55`, `m4`, `cortex-m33+nodsp`), a release and a compiler (`gcc@12.2`).
 
     `+nomve` steps an MVE CPU down to dsp. `+nodsp` steps a dsp CPU down to scalar; with MVE on it changes nothing,
     since every kernel tests ARM_MATH_MVEI first (7.0.0: Include/arm_nn_math_types.h:46-56).
@@ -161,10 +180,9 @@ def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc
     cpu = _cpu(name)
     if cpu is None:
         raise ValueError(f"CPU '{text}' is not known{_near(name)}")
-    if compiler not in COMPILERS:
-        raise ValueError(f"compiler '{compiler}' is not known{did_you_mean(compiler, COMPILERS)}")
+    made_by = split_compiler(compiler)
     isa = _step_down(cpu, suffixes, text)
-    return Target(cpu + "".join(suffixes), isa, normalise_release(release), compiler)
+    return Target(cpu + "".join(suffixes), isa, normalise_release(release), *made_by)
 
 
 def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -> Target:
@@ -176,9 +194,8 @@ def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -
     """
     if isa not in [item.value for item in Isa]:
         raise ValueError(f"isa '{isa}' is not known; allowed: {', '.join(item.value for item in Isa)}")
-    if compiler not in COMPILERS:
-        raise ValueError(f"compiler '{compiler}' is not known{did_you_mean(compiler, COMPILERS)}")
-    return Target(isa, Isa(isa), normalise_release(release), compiler)
+    made_by = split_compiler(compiler)
+    return Target(isa, Isa(isa), normalise_release(release), *made_by)
 
 
 def _split(text: str) -> tuple[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.comparisons import shown
+from onnxlint_cmsis.cmsis_nn.compiler_defects import CompilerDefect
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, not_
 from onnxlint_cmsis.cmsis_nn.expressions import Term, Values
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
@@ -32,7 +33,7 @@ class Origin(NamedTuple):
     isas: tuple[Isa, ...] = ALL_ISAS
     """Instruction-set classes whose code has it."""
     compilers: tuple[str, ...] = ("gcc", "armclang")
-    """Compilers whose code has it."""
+    """Compilers, as the source tells them apart, whose code has it."""
     until: str = ""
     """First release without it; empty where the newest has it."""
 
@@ -43,7 +44,8 @@ class Origin(NamedTuple):
 
     def covers(self, target: Target) -> bool:
         """Whether a build for the target has the statement. ValueError for a release without a review."""
-        return self.spans(target.release) and target.isa in self.isas and target.compiler in self.compilers
+        branch = "armclang" if target.compiler == "armclang" else "gcc"
+        return self.spans(target.release) and target.isa in self.isas and branch in self.compilers
 
     def spans(self, release: str) -> bool:
         """Whether a release has the statement. ValueError for a release without a review."""
@@ -197,6 +199,15 @@ class Hazard(NamedTuple):
     """Whether inline assembly alone has it; a build with ARM_MATH_AUTOVECTORIZE has C code instead, which is right."""
     caller: bool = False
     """Whether it is for the caller to avoid (a buffer it must allocate) and so no defect of a model."""
+
+    compiler: CompilerDefect | None = None
+    """The compiler's defect that makes it, where the source is right."""
+
+    def on(self, target: Target) -> bool | None:
+        """Whether builds for a target have it; None where the compiler may make it."""
+        if not self.origin.covers(target):
+            return False
+        return True if self.compiler is None else self.compiler.hits(target)
 
     def meets(self, values: Values) -> bool | None:
         """Whether a call meets it; None where unknown sizes leave it open."""

@@ -28,7 +28,12 @@ def add_lines(parser: argparse.ArgumentParser) -> None:
     add("file", nargs="?", metavar="FILE", default=STDIN, help="JSON lines; standard input where none is given")
     add("--target", default=ROUTE_TARGET, metavar="CPU", help=f"where a record names none. Default: {ROUTE_TARGET}.")
     add("--release", default=DEFAULT_RELEASE, help=f"where a record names none. Default: {DEFAULT_RELEASE}.")
-    add("--compiler", default=COMPILERS[0], metavar="{" + ",".join(COMPILERS) + "}", help=f"Default: {COMPILERS[0]}.")
+    add(
+        "--compiler",
+        default=COMPILERS[0],
+        metavar="NAME[@VERSION]",
+        help=f"{' or '.join(COMPILERS)}. Default: {COMPILERS[0]}.",
+    )
 
 
 def target_of(args: argparse.Namespace) -> Target:

@@ -58,6 +58,7 @@ KINDS: dict[str, Kind] = {
         schemas.RUNTIME,
         make=values.made_runtime,
     ),
+    "compiler": Kind("a compiler, with @ and a version where it matters", checks.compiler, schemas.COMPILER),
     "path": Kind("a path, relative to the configuration file", checks.text, schemas.TEXT, make=values.path),
     "choice": Kind("one of the allowed values", checks.choice, schemas.TEXT),
     "least-level": Kind("a level", checks.choice, schemas.TEXT, make=values.least_level),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target, split_compiler
 from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.codes import resolve
 from onnxlint_cmsis.config.frequencies import frequency
@@ -157,6 +157,13 @@ def runtime(key: Key, value: object) -> str:
     """A runtime that is known."""
     name = text(key, value)
     runtime_of(name)
+    return name
+
+
+def compiler(key: Key, value: object) -> str:
+    """A compiler that is known, with or without a version."""
+    name = text(key, value)
+    split_compiler(name)
     return name
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED
+from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED, WRITTEN
 from onnxlint_cmsis.config.byte_sizes import UNITS
 from onnxlint_cmsis.config.frequencies import LEAST, MOST
 from onnxlint_cmsis.config.frequencies import UNITS as CLOCK_UNITS
@@ -25,6 +25,7 @@ MAX_MULTIPLE = 64
 
 TEXT: dict[str, object] = {"type": "string"}
 RUNTIME: dict[str, object] = {**TEXT, "pattern": f"^(auto|({'|'.join(NAMES)})(@.+)?)$"}
+COMPILER: dict[str, object] = {**TEXT, "pattern": WRITTEN}
 RELEASE: dict[str, object] = {**TEXT, "enum": [*REVIEWED]}
 TARGET: dict[str, object] = {
     "anyOf": [{"enum": [*CPUS]}, {**TEXT, "pattern": r"^(cortex-?)?m\d+(\+|p|plus)?(\+nodsp|\+nomve)*$"}]

@@ -145,11 +145,13 @@ class Settings:
         option="--memory",
     )
     compiler: str = setting(
-        "choice",
-        "gcc",
-        "Compiler of the firmware, for the places where CMSIS-NN differs by it.",
-        allowed=COMPILERS,
+        "compiler",
+        COMPILERS[0],
+        "Compiler of the firmware: gcc or armclang, between which CMSIS-NN's source differs in places. @ and a version "
+        "say which (gcc@12.2): some versions of gcc make wrong code of a right kernel. Without a version the finding "
+        "says that yours may.",
         option="--compiler",
+        metavar="NAME[@VERSION]",
     )
     assume: str = setting(
         "choice",

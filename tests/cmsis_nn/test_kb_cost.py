@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import fit_cost
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
+from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
 from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS, FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.cost.records import answer, call_of
@@ -195,7 +196,7 @@ def test_a_piece_that_was_never_measured_makes_the_cost_unknown(monkeypatch: pyt
     table = dict(table_of("7.0.0", Isa.DSP) or {})
     assert cost(CONV, target) is not None
     del table["s8_s16.pair"]
-    monkeypatch.setattr("onnxlint_cmsis.cmsis_nn.cost.table_of", lambda *_: table)
+    monkeypatch.setattr("onnxlint_cmsis.cmsis_nn.cost.table_for", lambda *_: table)
     assert cost(CONV, target) is None
 
 
@@ -320,3 +321,15 @@ def test_records_have_defaults_and_keep_what_they_had() -> None:
     found = answer(record, parse_target("m4"))
     assert found == {**record, "instructions": cost(call_of(record), parse_isa("mve"))}
     assert answer({"kind": "add", "in_c": 64}, parse_target("m4"))["instructions"] != found["instructions"]
+
+
+def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:
+    """gcc 12.2 leaves the MVE code out, and was measured; a version that has it has no numbers."""
+    rows = KernelCall("softmax_s8", Dims(4, 1, 1, 10), Dims(None, None, None, None), Dims(4, 1, 1, 10))
+    measured = {"gcc": True, "gcc@12.2": True, "gcc@12.3": False, "gcc@14": False, "gcc@11": False}
+    for compiler, known in measured.items():
+        for cpu, release in (("cortex-m55", "7.0.0"), ("cortex-m4", "7.0.0"), ("cortex-m55", "main")):
+            target = parse_target(cpu, release, compiler)
+            taken = route(rows, target)
+            found = instructions_range(rows, target, taken) or cost(rows, target)
+            assert bool(found) is (known or cpu == "cortex-m4"), target.label

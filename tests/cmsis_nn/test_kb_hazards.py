@@ -411,12 +411,106 @@ def test_a_wide_depthwise_layer_needs_a_bias_on_mve() -> None:
         return KernelCall(entry, *shape, ch_mult=1, bias=False)
 
     assert ids(run(wide(125), "cortex-m55")) == ["dw-opt-no-bias"]
-    assert ids(run(wide(125, "depthwise_s4"), "cortex-m55")) == ["dw-s4-opt-no-bias"]
+    assert ids(run(wide(125, "depthwise_s4"), "cortex-m55")) == ["dw-s4-opt-no-bias", "dw-s4-opt-gcc-predicate"]
     assert ids(run(wide(125, "depthwise_s4"), "cortex-m55", "5.0.0")) == []
     three = wide(125)._replace(input_dims=Dims(1, 1, 3, 125), output_dims=Dims(1, 1, 3, 125))
-    for fine in (wide(124), wide(125)._replace(bias=True), three, three._replace(entry="depthwise_s4")):
+    for fine in (wide(124), wide(125)._replace(bias=True), three):
         assert ids(run(fine, "cortex-m55")) == []  # only four outputs at a time take the pointer beyond the first block
     assert ids(run(wide(125), "cortex-m4")) == []
+
+
+def steps(call: KernelCall) -> list[tuple[int, int]]:
+    """Which element of each operand the loops of arm_maximum_s8 read for each output, followed as the source has them.
+
+    Steps of the row and column pointers of 7.0.0, lines 146-245; runs of elements are read one after the other, and an
+    operand that is a single number for a run is read again.
+    """
+    dims = call.input_dims, call.filter_dims
+    (n1, h1, w1, c1), (n2, h2, w2, c2) = dims
+    ones, twos = n1 * h1 * w1 * c1, n2 * h2 * w2 * c2
+    out: list[tuple[int, int]] = []
+
+    def block(first: int, second: int, one: int, other: int) -> None:
+        for place in range(max(one, other)):
+            out.append((first + (place if one > 1 else 0), second + (place if other > 1 else 0)))
+
+    if dims[0] == dims[1] or ones == 1 or twos == 1:
+        block(0, 0, ones, twos)
+        return out
+    column = 0 if w1 >= w2 else c1, 0 if w2 >= w1 else c2
+    row = (
+        column[0] if h1 >= h2 else -w1 * (c1 - column[0]),
+        column[1] if h2 >= h1 else -w2 * (c2 - column[1]),
+    )
+    for image in range(max(n1, n2)):
+        first = image * h1 * w1 * c1 if n1 >= n2 else 0
+        second = image * h2 * w2 * c2 if n2 >= n1 else 0
+        if dims[0][1:] == dims[1][1:] or h1 * w1 * c1 == 1 or h2 * w2 * c2 == 1:
+            block(first, second, h1 * w1 * c1, h2 * w2 * c2)
+            continue
+        for _ in range(max(h1, h2)):
+            if (w1, c1) == (w2, c2) or w1 * c1 == 1 or w2 * c2 == 1:
+                block(first, second, w1 * c1, w2 * c2)
+                first, second = first + w1 * c1, second + w2 * c2
+            else:
+                for _ in range(max(w1, w2)):
+                    block(first, second, c1, c2)
+                    first, second = first + c1 - column[0], second + c2 - column[1]
+            first, second = first + row[0], second + row[1]
+    return out
+
+
+def broadcast(call: KernelCall) -> list[tuple[int, int]]:
+    """Which element of each operand each output is made of, by the definition of a broadcast."""
+    indices = []
+    for place in product(*map(range, call.output_dims)):
+        pair = []
+        for sizes in (call.input_dims, call.filter_dims):
+            index = 0
+            for position, size in zip(place, sizes, strict=True):
+                index = index * size + (position if size > 1 else 0)
+            pair.append(index)
+        indices.append((pair[0], pair[1]))
+    return indices
+
+
+@pytest.mark.parametrize("entry", ["maximum_s8", "minimum_s8"])
+@pytest.mark.parametrize("release", ["7.0.0", "main"])
+def test_an_extreme_is_flagged_exactly_where_its_pointers_leave_the_broadcast(entry: str, release: str) -> None:
+    """All 2,401 pairs of shapes of 1 to 3 in each axis; the library itself agrees on each, natively and on boards."""
+    pairs = [pair for pair in product((1, 2, 3), repeat=2) if pair[0] == pair[1] or 1 in pair]
+    flagged = 0
+    for axes in product(pairs, repeat=4):
+        first, second = zip(*axes, strict=True)
+        call = KernelCall(entry, Dims(*first), Dims(*second), Dims(*map(max, axes)))
+        wrong = steps(call) != broadcast(call)
+        found = ids(run(call, "cortex-m4", release))
+        assert found == ([f"{entry.removesuffix('_s8')}-single-columns"] if wrong else []), call
+        flagged += wrong
+    assert flagged == 336
+
+
+@pytest.mark.parametrize(
+    ("compiler", "sure"),
+    [("gcc", None), ("gcc@12", None), ("gcc@12.2", True), ("gcc@12.2.1", True), ("gcc@12.3", None), ("gcc@11.3", None),
+     ("gcc@13", False), ("gcc@14.2.1", False), ("armclang", False), ("armclang@6.22", False)],
+)  # fmt: skip
+def test_a_defect_of_gcc_is_known_for_one_version_and_open_for_some(compiler: str, sure: bool | None) -> None:
+    call = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
+    target = parse_target("cortex-m55", "7.0.0", compiler)
+    found = [row for row in route(call, target).hazards if row.compiler]
+    assert [row.id for row in found] == ([] if sure is False else ["dw-s4-opt-gcc-predicate"])
+    assert all(row.on(target) is sure for row in found)
+
+
+def test_a_defect_of_gcc_is_of_the_4_bit_depthwise_kernel_on_mve_alone() -> None:
+    call = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
+    one = call._replace(input_dims=Dims(1, 6, 6, 1), filter_dims=Dims(1, 3, 3, 1), output_dims=Dims(1, 4, 4, 1))
+    dense = KernelCall("convolve_s4", Dims(1, 6, 6, 8), Dims(8, 3, 3, 8), Dims(1, 4, 4, 8))
+    assert ids(run(call, "cortex-m55")) == ["dw-s4-opt-gcc-predicate"]
+    for other in (one, dense, call._replace(entry="depthwise_s8"), call._replace(dilation=Pair(2, 2))):
+        assert ids(run(other, "cortex-m55")) == []
+    assert ids(run(call, "cortex-m4")) == ids(run(call, "cortex-m55", "5.0.0")) == []
 
 
 def test_a_product_of_two_activations_needs_a_sum_for_each_row_on_mve() -> None:

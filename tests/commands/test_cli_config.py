@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import UnionType
@@ -458,3 +459,16 @@ def test_levels(levels, code, level, expected):
 )
 def test_patterns(pattern, path, matches):
     assert Glob(pattern, "/r").matches(path) is matches
+
+
+@pytest.mark.parametrize(
+    ("compiler", "said"),
+    [("gcc@x", "'x' is no version; allowed: numbers with points, as gcc@12.2"), ("icc", "compiler 'icc' is not known"),
+     ("gcc@", "'' is no version")],
+)  # fmt: skip
+def test_a_compiler_is_a_name_with_or_without_a_version(compiler, said, tmp_path):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        settings(tmp_path, f'compiler = "{compiler}"')
+    found = settings(tmp_path, 'compiler = "gcc@12.2"')
+    assert (found.targets[0].compiler, found.targets[0].compiler_version) == ("gcc", "12.2")
+    assert found.targets[0].label.endswith(", gcc@12.2")

@@ -66,11 +66,11 @@ def test_a_predicted_defect_that_occurs_has_the_code_of_the_linters_rule() -> No
     predicted = route(PADDED, M4)
     ((code, text),) = known_defects(predicted, Trouble(0, ("5 of 9 values wrong",), ()))
     assert (code, text) == ("CNN302", "5 of 9 values wrong; a known defect of this release: dw-3x3-padding-after")
-    assert list(unseen(predicted, Trouble(0, ("5 of 9 values wrong",), ()))) == []
+    assert list(unseen(predicted, Trouble(0, ("5 of 9 values wrong",), ()), M4)) == []
 
 
 def test_a_predicted_defect_that_does_not_occur_is_a_failed_prediction() -> None:
-    (said,) = unseen(route(PADDED, M4), Trouble(0, (), ()))
+    (said,) = unseen(route(PADDED, M4), Trouble(0, (), ()), M4)
     assert said == "predicted dw-3x3-padding-after (CNN302), whose effect was not seen"
 
 
@@ -78,10 +78,11 @@ def test_a_defect_of_inline_assembly_is_not_missed_where_a_compiler_gets_c_code(
     outside = KernelCall(
         "convolve_s8", Dims(1, 1, 5, 4), Dims(1, 1, 3, 4), Dims(1, 1, 13, 1), Pair(2, 1), Pair(0, 5), Pair(0, 5)
     )
-    predicted = route(outside, parse_target("cortex-m55", "4.1.0"))
+    mve = parse_target("cortex-m55", "4.1.0")
+    predicted = route(outside, mve)
     assert [each.id for each in predicted.hazards] == ["conv-1xn-window-outside"]
-    assert len(list(unseen(predicted, Trouble(0, (), ())))) == 1
-    assert list(unseen(predicted, Trouble(0, (), ()), assembly=False)) == []
+    assert len(list(unseen(predicted, Trouble(0, (), ()), mve))) == 1
+    assert list(unseen(predicted, Trouble(0, (), ()), mve, assembly=False)) == []
     bench = Bench(board_named("cortex-m55"), open_library(""), compiler=CLANG)
     (said,) = _remarks(step(call=outside), bench, predicted, Observed((), (), ""))
     assert said == "conv-1xn-window-outside cannot occur: inline assembly alone has it, which this build leaves out"
@@ -257,14 +258,24 @@ def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured
 
 
 @pytest.mark.parametrize(("version", "told"), [("12.2.1", True), ("13.2.1", False)])
-def test_a_layer_of_4_bits_that_gcc_makes_wrong_is_told(
+def test_the_version_of_gcc_decides_what_it_makes_wrong(
     version: str, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compilers, "version_of", lambda _: f"arm-none-eabi-gcc {version}")
-    bench = Bench(board_named("cortex-m55"), open_library(""))
-    observed = Observed((Traced("arm_depthwise_conv_s4_opt", 0, 1, 0),), (), "")
-    said = _remarks(step(), bench, None, observed)
-    assert [each.startswith("gcc 12.2 makes every other channel") for each in said] == [True] * told
+    bench = Bench(board_named("cortex-m55"), replace(open_library(""), release="7.0.0"))
+    narrow = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
+    assert [each.id for each in route(narrow, bench.target).hazards] == ["dw-s4-opt-gcc-predicate"] * told
+    assert route(narrow, replace(bench, compiler=CLANG).target).hazards == ()
+    observed = Observed((Traced("arm_nn_softmax_common_s8", 0, 1, 0),), (), "")
+    said = _remarks(replace(step(), function="arm_softmax_s8"), bench, None, observed)
+    assert ["leaves its MVE softmax out" in each for each in said] == [True] * told
+
+
+def test_a_defect_that_a_version_may_have_is_no_failed_prediction() -> None:
+    narrow = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
+    for version, expected in (("12.2.1", 1), ("12.3.0", 0)):
+        target = parse_target("cortex-m55", "7.0.0", f"gcc@{version}")
+        assert len(list(unseen(route(narrow, target), Trouble(0, (), ()), target))) == expected
 
 
 def test_a_compiler_that_is_unknown_is_said() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from onnxlint_cmsis.cmsis_nn.cost.depthwise_cost import to_conv
 from onnxlint_cmsis.cmsis_nn.cost.kernels import REVERSED, kernel_of
-from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
+from onnxlint_cmsis.cmsis_nn.cost.measured import table_for
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, add, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -56,7 +56,7 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
 
     A call stands for many where its channel counts are arrays of int64 of one length; no count may then be above 2^63.
     """
-    table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
+    table = table_for(target, taken.effective)
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)

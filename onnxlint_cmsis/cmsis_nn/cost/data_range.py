@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, table_of
+from onnxlint_cmsis.cmsis_nn.cost.measured import table_for
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -23,7 +23,7 @@ ENDS = ("least", "most")
 
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
     """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
-    table = table_of(target.release, target.isa) if target.compiler == COMPILER else None
+    table = table_for(target, taken.effective)
     ends = ends_of(call, target.isa, taken)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
         return None

@@ -62,7 +62,7 @@ def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
         for hazard in hazards_near(entry)
         if entry in hazard.entries
         and (kernel in hazard.kernels if kernel else not hazard.kernels)
-        and hazard.origin.covers(target)
+        and hazard.on(target) is not False
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, equal, greater, unequal
+from onnxlint_cmsis.cmsis_nn.compiler_defects import CONSTANT_PREDICATES
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import named
 from onnxlint_cmsis.cmsis_nn.names import (
     BIAS,
@@ -159,6 +160,21 @@ HAZARDS = (
         "depthwise_s4",
         _at(_OPT_S4, dict.fromkeys(_FROM_5[1:], 152), MVE_ONLY),
         "read in the source",
+    ),
+    Hazard(
+        id="dw-s4-opt-gcc-predicate",
+        kind="wrong-result",
+        entries=("depthwise_s4",),
+        kernels=(_OPT_S4,),
+        origin=_at(_OPT_S4, dict.fromkeys(_FROM_5[1:], 165), MVE_ONLY),
+        when=greater(IN_C, 1),
+        evidence="read in the source",
+        brief="gives wrong values in every other channel when gcc 12.2 builds it",
+        what="On MVE the weights of every other channel are unpacked from the wrong 4 bits, status SUCCESS: "
+        f"{CONSTANT_PREDICATES.what}.",
+        breach=TRUE,
+        way_round="Build CMSIS-NN with gcc 13 or newer.",
+        compiler=CONSTANT_PREDICATES,
     ),
     _outside(
         "dw-s4-opt-window-outside",
