@@ -15,13 +15,13 @@ from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, NOT_FOLLOWED
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, LIMITS, NOT_FOLLOWED
 from onnxlint_cmsis.runtimes.tflm.report_json import memory_json
 from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
-from support.tflite_models import one_operator, streaming_model, tensor
+from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 
 M4 = TflmBuild(parse_target("cortex-m4", "main"))
@@ -171,6 +171,52 @@ def test_streaming_models_of_micro_wake_word_to_the_byte(name):
     path = Path(find_spec("pymicro_wakeword").origin).parent / "models" / f"{name}.tflite"
     report = interpret(read_tflite(path), M4)
     assert (report.status, report.arena.used) == ("ok", MICRO_WAKE_WORD[name])
+
+
+@pytest.mark.parametrize(
+    ("heads", "bytes_"), [(((0, 1),), 564), (((1, 1),), 548), (((2, 1),), 580), (((0, 1), (2, 1)), 820)]
+)
+def test_decoded_constants_to_the_byte(heads, bytes_):
+    """Arena bytes of firmware of revision 90b983c2 for Cortex-M4, for tables, Huffman codes and pruned constants."""
+    report = interpret(read_tflite("m.tflite", write(decoding_model(*heads))), M4)
+    assert (report.status, report.arena.used) == ("ok", bytes_)
+    assert "AddDecode() of the resolver registers it, since 2025-10-17" in report.operators[0].reason
+
+
+@pytest.mark.parametrize(
+    ("head", "text"), [((3, 1), "kind 3 and version 1"), ((127, 1), "kind 127"), ((0, 2), "kind 0 and version 2")]
+)
+def test_a_decoding_that_the_kernel_does_not_know_is_refused(head, text):
+    report = interpret(read_tflite("m.tflite", write(decoding_model(head))), M4)
+    assert report.status == "alloc_error"
+    assert report.message == "Node TFLM_DECODE (number 0) failed to prepare with status 1"
+    assert text in report.operators[0].reason
+
+
+def test_decoding_of_what_is_no_pair_or_too_short_is_told():
+    model = decoding_model((0, 1))
+    model["subgraphs"][0]["operators"][0]["inputs"] = [1]
+    assert interpret(read_tflite("m.tflite", write(model)), M4).status == "alloc_error"
+    model = decoding_model((0, 1))
+    model["buffers"][2]["data"] = [0]
+    assert interpret(read_tflite("m.tflite", write(model)), M4).status == "undecided"
+
+
+@pytest.mark.parametrize("name", sorted(set(CUSTOM) - {"TFLM_DECODE"}))
+def test_custom_operators_of_the_runtime_are_registered_and_their_arena_is_not_known(name):
+    model = one_operator("CUSTOM", [tensor("x", [1, 8]), tensor("y", [1, 8])])
+    model["operator_codes"][0]["custom_code"] = name
+    report = interpret(read_tflite("m.tflite", write(model)), M4)
+    assert (report.status, report.arena) == ("ok", None)
+    assert report.no_arena == f"the memory of {name} has not been measured"
+    assert f"{CUSTOM[name].add}() of the resolver registers it" in report.operators[0].reason
+
+
+def test_a_custom_operator_named_like_a_builtin_one_is_nobodys():
+    model = one_operator("CUSTOM", [tensor("x", [1, 8]), tensor("y", [1, 8])])
+    model["operator_codes"][0]["custom_code"] = "RELU"
+    report = interpret(read_tflite("m.tflite", write(model)), M4)
+    assert (report.status, report.operators[0].stage) == ("alloc_error", "registration")
 
 
 def test_every_revision_has_its_bytes():

@@ -100,3 +100,41 @@ def streaming_model(**changes: Any) -> dict[str, Any]:
         "buffers": [{}, {"data": [1] * 8}, {"data": [1] * 128}],
     }
     return {**model, **changes}
+
+
+def decoding_model(*heads: tuple[int, int]) -> dict[str, Any]:
+    """A sum of x and 16 constants for each pair of kind and version, which TFLM_DECODE unpacks for two channels."""
+    tensors = [tensor("x", [2, 8])]
+    buffers: list[dict[str, Any]] = [{}]
+    operators, source = [], 0
+    for kind, version in heads:
+        buffers += [{"data": [0x10] * 8}, {"data": [kind, version, 0, 0, 1, 4, 2, 0, *[0] * 8, 1, 2, 3, 4, *[0] * 64]}]
+        packed = [
+            {"name": name, "shape": [size], "type": "UINT8", "buffer": len(buffers) - place}
+            for name, size, place in ((f"codes{len(operators)}", 8, 2), (f"table{len(operators)}", 84, 1))
+        ]
+        scales = {"scale": [0.5, 0.25], "zero_point": [1, 2], "quantized_dimension": 0}
+        first = len(tensors)
+        tensors += [
+            *packed,
+            {**tensor(f"w{first}", [2, 8]), "quantization": scales},
+            tensor(f"y{first}", [2, 8]),
+        ]
+        operators += [
+            {"opcode_index": 0, "inputs": [first, first + 1], "outputs": [first + 2]},
+            {
+                "opcode_index": 1,
+                "inputs": [source, first + 2],
+                "outputs": [first + 3],
+                "builtin_options": ("AddOptions", {}),
+            },
+        ]
+        source = first + 3
+    subgraph = {"tensors": tensors, "inputs": [0], "outputs": [source], "operators": operators}
+    decode = operator_code("CUSTOM", custom_code="TFLM_DECODE")
+    return {
+        "version": 3,
+        "operator_codes": [decode, operator_code("ADD")],
+        "subgraphs": [subgraph],
+        "buffers": buffers,
+    }

@@ -51,7 +51,7 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     """One operator's row, however its kernel ends."""
     view = p.view
     owner = (number, view.number, view.operator.title)
-    kernel = kernel_of(view.operator.op, with_cmsis_nn=p.build.with_cmsis_nn)
+    kernel = kernel_of(view.operator, with_cmsis_nn=p.build.with_cmsis_nn)
     if kernel is None:
         return unregistered(owner, view.operator)
     try:

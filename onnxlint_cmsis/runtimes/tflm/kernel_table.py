@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
 from onnxlint_cmsis.runtimes.tflm import plain_kernels, plain_layer_kernels
 from onnxlint_cmsis.runtimes.tflm.convolution_kernels import conv_2d, depthwise_conv_2d
 from onnxlint_cmsis.runtimes.tflm.dense_kernels import batch_matmul, fully_connected
@@ -12,7 +13,7 @@ from onnxlint_cmsis.runtimes.tflm.movement_kernels import pad, transpose
 from onnxlint_cmsis.runtimes.tflm.pooling_kernels import average_pool_2d, max_pool_2d, softmax
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.recurrent_kernels import lstm, svdf
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, reference
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, LIMITS, custom, reference
 from onnxlint_cmsis.runtimes.tflm.transpose_conv_kernel import transpose_conv
 
 KERNELS: dict[str, Callable[[Preparation], None]] = {
@@ -59,6 +60,9 @@ PLAIN: dict[str, Callable[[Preparation], None]] = {
 """The same in a build without CMSIS-NN."""
 
 
-def kernel_of(op: str, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
-    """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such builtin operator."""
+def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
+    """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such operator."""
+    op = operator.op
+    if op == "CUSTOM":
+        return custom if operator.custom_code in CUSTOM else None
     return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in LIMITS else None)

@@ -1340,6 +1340,107 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
 )  # fmt: skip
 """Operators and the checks of their kernels, in the order of names."""
 
+
+def _decodes(view: OperatorView) -> tuple[bytes, ...]:
+    """The first bytes of the second tensor of each pair that TFLM_DECODE reads: kind and version of the decoding."""
+    pairs = [view.input(position) for position in range(1, len(view.operator.inputs), 2)]
+    spans = (view.model.buffers[tensor.buffer] for tensor in pairs if tensor is not None)
+    return tuple(bytes(view.model.data[span.offset : span.offset + min(span.length, 2)]) for span in spans)
+
+
+def paired(view: OperatorView) -> str:
+    """Two inputs for each output."""
+    inputs_, outputs_ = len(view.operator.inputs), len(view.operator.outputs)
+    text = f"it has {inputs_} inputs and {outputs_} outputs; two inputs for each output are taken"
+    return "" if outputs_ and inputs_ == 2 * outputs_ else text
+
+
+def encoded_constants(view: OperatorView) -> str:
+    """The file holds every input."""
+    tensors = map(view.input, range(len(view.operator.inputs)))
+    return "" if all(map(view.constant, tensors)) else "an input is computed; constants alone are taken"
+
+
+def known_decoding(view: OperatorView) -> str:
+    """Every pair is of version 1 and of a kind that the kernel decodes."""
+    heads = _decodes(view)
+    if any(len(head) < 2 for head in heads):
+        raise Unpredictable("the table of a decoding has less than the 16 bytes that the kernel reads")
+    bad = [head for head in heads if head[1] != 1 or head[0] not in DECODE_STATES]
+    if not bad:
+        return ""
+    return f"its decoding is of kind {bad[0][0]} and version {bad[0][1]}; kinds 0, 1 and 2 of version 1 are taken"
+
+
+DECODE_STATES = {0: 36, 1: 28, 2: 40}
+"""Bytes of DecodeStateLut, DecodeStateHuffman and DecodeStatePrune by the kind of decoding (K/decode_state.h:78)."""
+PRUNE = 2
+
+
+class CustomOperator(NamedTuple):
+    """A custom operator that TensorFlow Lite Micro itself has a kernel for."""
+
+    add: str
+    """Method of MicroMutableOpResolver that registers it (lite/micro/micro_mutable_op_resolver.h)."""
+    since: str
+    """Day of the commit that brought the method, ISO 8601."""
+    limits: tuple[KernelLimit, ...] = ()
+    """What its kernel checks."""
+
+
+CUSTOM: dict[str, CustomOperator] = {
+    "CIRCULAR_BUFFER": CustomOperator("AddCircularBuffer", "2021-04-09"),
+    "SignalDelay": CustomOperator("AddDelay", "2023-07-12"),
+    "SignalEnergy": CustomOperator("AddEnergy", "2023-07-13"),
+    "SignalFftAutoScale": CustomOperator("AddFftAutoScale", "2023-07-19"),
+    "SignalFilterBank": CustomOperator("AddFilterBank", "2023-07-14"),
+    "SignalFilterBankLog": CustomOperator("AddFilterBankLog", "2023-07-14"),
+    "SignalFilterBankSpectralSubtraction": CustomOperator("AddFilterBankSpectralSubtraction", "2023-07-14"),
+    "SignalFilterBankSquareRoot": CustomOperator("AddFilterBankSquareRoot", "2023-07-14"),
+    "SignalFramer": CustomOperator("AddFramer", "2023-07-11"),
+    "SignalIrfft": CustomOperator("AddIrfft", "2023-07-20"),
+    "SignalOverlapAdd": CustomOperator("AddOverlapAdd", "2023-07-11"),
+    "SignalPCAN": CustomOperator("AddPCAN", "2023-08-23"),
+    "SignalRfft": CustomOperator("AddRfft", "2023-06-21"),
+    "SignalStacker": CustomOperator("AddStacker", "2023-07-12"),
+    "SignalWindow": CustomOperator("AddWindow", "2023-06-14"),
+    "TFLM_DECODE": CustomOperator(
+        "AddDecode",
+        "2025-10-17",
+        (
+            Row("decode.cc:56", PREPARE, paired),
+            Row("decode.cc:93", PREPARE, encoded_constants),
+            Row("decode.cc:96", PREPARE, known_decoding),
+        ),
+    ),
+    "TFLite_Detection_PostProcess": CustomOperator("AddDetectionPostprocess", "2021-04-09"),
+}
+"""By the name in the file. Of all but TFLM_DECODE, checks and memory are not written down."""
+
+
+def custom(p: Preparation) -> None:
+    """The kernel of a custom operator; its arena is known for TFLM_DECODE alone."""
+    name = p.view.operator.custom_code
+    row = CUSTOM[name]
+    known = "" if row.limits else "; what its kernel checks is not followed"
+    p.reference = f"{name} has no CMSIS-NN kernel; {row.add}() of the resolver registers it, since {row.since}{known}"
+    hold(p, row.limits)
+    p.memory_known = name == "TFLM_DECODE"
+    if p.memory_known:
+        _decode(p)
+
+
+def _decode(p: Preparation) -> None:
+    """K/decode.cc:58-126: pointers, then the state of each output, and for pruned channels their zero-points."""
+    p.persistent.append(WORD * len(p.view.operator.outputs))
+    for position, head in enumerate(_decodes(p.view)):
+        p.persistent.append(DECODE_STATES[head[0]])
+        output = p.view.output(position)
+        stored = output.quantization if output is not None else None
+        if head[0] == PRUNE and stored is not None and len(stored.scales) > 1 and any(stored.zero_points):
+            p.persistent.append(len(stored.scales))
+
+
 LIMITS: dict[str, tuple[KernelLimit, ...]] = {op: rows for ops, rows in _TABLE for op in ops.split()}
 """Checks of every operator that runs reference code; a resolver can add these operators and those of CMSIS-NN."""
 

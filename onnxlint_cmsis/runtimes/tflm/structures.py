@@ -153,7 +153,12 @@ PLAIN_INIT: dict[str, dict[str, int]] = {
 
 
 def operator_bytes(op: str, build: TflmBuild) -> OperatorBytes | None:
-    """The structures of an operator in one build; None where they were never measured."""
+    """The structures of an operator in one build; None where they were never measured.
+
+    A custom operator has no options that are parsed; what its Init asks for counts as asked by Prepare.
+    """
+    if op == "CUSTOM":
+        return OperatorBytes(0, 1, 0)
     row = OPERATORS.get(build.revision.layout, {}).get(op)
     if row is None:
         return None

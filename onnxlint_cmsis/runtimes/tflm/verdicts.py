@@ -139,7 +139,7 @@ def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
 
 def printed(view: OperatorView, refusal: Refused) -> str:
     """What the firmware prints of a kernel that refuses."""
-    node = f"Node {view.operator.op} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
+    node = f"Node {view.operator.title} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
     return "; ".join(filter(None, (refusal.printed, node)))
 
 
