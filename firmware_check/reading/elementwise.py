@@ -13,9 +13,9 @@ from firmware_check.reading.copies import expanded
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.result import like, result_of
 from firmware_check.reading.unsupported import Unsupported
-from firmware_check.reading.views import channels_last, reshaped
 from firmware_check.reading.workspace import on_device
 from onnxlint_cmsis.lower.layout import is_image
+from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.lower.plain_code import stem_of
 from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.types import Dims
