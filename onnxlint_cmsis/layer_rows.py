@@ -35,12 +35,13 @@ def copy_rows(model: ModelAnalysis, copy: LayoutCopy, targets: Iterable[Target])
     """The rows of a copy between memory orders, a target each; sizes are those of memory, before and after."""
     from onnxlint_cmsis.lower.layout_copies import MAY_GO
     from onnxlint_cmsis.lower.verdict import Cause, Verdict
+    from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
     for target in targets:
         found = model.copy_range(copy, target)
         yield {
             "node": copy.label,
-            "op": "Transpose",
+            "op": TRANSPOSE.name,
             "target": target.label,
             "verdict": Verdict.PLAIN.value,
             "cause": Cause.LAYOUT.value,

@@ -1,7 +1,7 @@
 """Plain C beside CMSIS-NN: the least and the most instructions that it takes.
 
-Who writes the application decides how good the code is, so there is no one number. The most is that of the code which
-the firmware check generates (firmware_check/runtime/reference.c), in the worst of -O2, -O3 and -Os. The least is that
+Who writes the application decides how good the code is, so there is no one number. The most is that of the code in
+which the firmware check computes a layer (its runtime/reference.c), in the worst of -O2, -O3 and -Os. The least is that
 of the library's own C where it has a function that does the same work, else the best of the three. Measured with gcc
 12.2 under QEMU on Cortex-M3, M4 and M55: tests/data/cost_plain.jsonl.gz.
 """
