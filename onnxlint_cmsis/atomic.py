@@ -54,7 +54,9 @@ def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None
                 check(new)
             _replace(new, real, held)
         except BaseException:
-            new.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                new.chmod(0o600)  # Windows removes no file that may not be written
+                new.unlink()
             raise
     _sync_folder(real.parent)
 

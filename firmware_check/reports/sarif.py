@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sarif_om as om
@@ -14,9 +13,8 @@ from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.findings import Finding, Location
 from onnxlint_cmsis.reporters.links import HOME
 from onnxlint_cmsis.reporters.plain import printable
-from onnxlint_cmsis.reporters.sarif import FINGERPRINT, OUTSIDE, SCHEMA
+from onnxlint_cmsis.reporters.sarif import FINGERPRINT, SCHEMA, artifact_location, uri_bases
 from onnxlint_cmsis.reporters.sarif_json import to_json
-from onnxlint_cmsis.reporters.uris import below, below_root
 from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.types import Level
 from onnxlint_cmsis.version import __version__
@@ -67,12 +65,10 @@ def render(
         name="firmware_check", version=__version__, semantic_version=__version__, information_uri=HOME, rules=rules,
         contents=None,
     )  # fmt: skip
-    outside = any(not below(finding.location.path, folder) for finding in findings)
-    root = {OUTSIDE: om.ArtifactLocation(uri=Path(Path(folder).anchor).as_uri())} if outside else None
     run = om.Run(
         tool=om.Tool(driver=driver),
         invocations=[om.Invocation(execution_successful=complete)],
-        original_uri_base_ids=root,
+        original_uri_base_ids=uri_bases((finding.location.path for finding in findings), folder),
         results=[_result(*each, folder) for each in zip(findings, fingerprints(findings), strict=True)],
         column_kind="unicodeCodePoints",
         newline_sequences=None,
@@ -119,12 +115,7 @@ def _rule(code: str, name: str, said: str) -> Any:
 
 def _result(finding: Finding, fingerprint: str, folder: str) -> Any:
     path = finding.location.path
-    inside = below(path, folder)
-    place = (
-        om.ArtifactLocation(uri=inside)
-        if inside
-        else om.ArtifactLocation(uri=below_root(path, folder), uri_base_id=OUTSIDE)
-    )
+    place = artifact_location(path, folder)
     region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
     node = printable(finding.location.node)
     logical = [om.LogicalLocation(name=node, fully_qualified_name=node, kind="node")] if node else None

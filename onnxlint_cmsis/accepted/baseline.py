@@ -61,7 +61,7 @@ def read(path: str) -> Baseline:
     import json
 
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BaselineError(f"{path}: the baseline cannot be read: {error.strerror}") from error
     except ValueError as error:

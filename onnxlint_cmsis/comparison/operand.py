@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from onnxlint_cmsis.errors import UsageError
@@ -23,7 +24,7 @@ class Operand(NamedTuple):
 def operand(text: str) -> Operand:
     """Find a version of a model; a file of that very name goes first. Raises UsageError."""
     commit, colon, path = text.partition(":")
-    if Path(text).exists() or not colon or not commit or not path:
+    if Path(text).exists() or not colon or not commit or not path or os.path.splitdrive(text)[0]:
         return Operand(text, text, None)
     return Operand(text, path.removeprefix("./"), _git_object(text))
 

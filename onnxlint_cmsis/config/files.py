@@ -66,7 +66,7 @@ def _section(path: Path) -> dict[str, object] | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors of Windows begin with a mark
     except OSError as error:
         raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

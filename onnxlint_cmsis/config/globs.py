@@ -22,12 +22,13 @@ class Glob(NamedTuple):
     def matches(self, path: str) -> bool:
         """True where the path, or a folder above it below `root`, matches."""
         relative = _below(path, self.root)
+        pattern = self.pattern.replace(os.sep, "/")  # shells of Windows complete names with backslashes
         if relative is None:
-            return "/" not in self.pattern and _regex(self.pattern).fullmatch(Path(path).name) is not None
+            return "/" not in pattern and _regex(pattern).fullmatch(Path(path).name) is not None
         parts = relative.split("/")
-        if "/" in self.pattern.rstrip("/"):
+        if "/" in pattern.rstrip("/"):
             parts = ["/".join(parts[: end + 1]) for end in range(len(parts))]
-        regex = _regex(self.pattern.strip("/"))
+        regex = _regex(pattern.strip("/").removeprefix("./"))
         return any(regex.fullmatch(part) for part in parts)
 
 
@@ -48,5 +49,5 @@ def _below(path: str, root: str) -> str | None:
 
 def _regex(pattern: str) -> re.Pattern[str]:
     """The pattern as a regular expression; `*` and `?` stay inside one path component."""
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./"))
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
     return re.compile("".join(_WILDCARDS.get(piece, re.escape(piece)) for piece in pieces), re.DOTALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.html_report.compared_page import compared_page
@@ -47,7 +48,7 @@ def report_page(given: ReportInput, against: ReportInput | None = None) -> Repor
         compared = compared_page(against, given, target_sections(against, colors), sections)
     result = given.version.result
     return ReportPage(
-        given.model.path.rpartition("/")[2],
+        Path(given.model.path).name,
         given.version.name,
         sections,
         graph_drawing(given.model, given.names, result.summary),

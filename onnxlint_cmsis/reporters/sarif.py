@@ -15,12 +15,12 @@ from onnxlint_cmsis.reporters.plain import json_text, printable, sarif_text
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.reporters.sarif_rules import descriptors
 from onnxlint_cmsis.reporters.summaries import summary_fields
-from onnxlint_cmsis.reporters.uris import below, below_root
+from onnxlint_cmsis.reporters.uris import below, below_root, root
 from onnxlint_cmsis.results.fingerprint import fingerprints
 from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.findings import Finding, Location
     from onnxlint_cmsis.reporters.report_run import Run
@@ -59,7 +59,7 @@ def _run(run: Run) -> Any:
         # GitHub takes the text before the last slash as the category
         automation_details=om.RunAutomationDetails(id=f"{run.category}/") if run.category else None,
         invocations=[_invocation(run)],
-        original_uri_base_ids=_bases(run),
+        original_uri_base_ids=uri_bases((file.path for file in run.files), run.folder),
         artifacts=[_artifact(file, run) for file in run.files],
         results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
         column_kind="unicodeCodePoints",
@@ -102,13 +102,6 @@ def _notification(text: str, level: str, file: FileResult, number: int, run: Run
     return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[place])
 
 
-def _bases(run: Run) -> dict[str, Any] | None:
-    """What a URI is relative to where it is not the working directory."""
-    if all(below(file.path, run.folder) for file in run.files):
-        return None
-    return {OUTSIDE: om.ArtifactLocation(uri=Path(Path(run.folder).anchor).as_uri())}
-
-
 def _artifact(file: FileResult, run: Run) -> Any:
     kind = "application/octet-stream" if file.model else None
     roles = ["analysisTarget", "modified"] if file.fix and file.fix.written else ["analysisTarget"]
@@ -117,12 +110,27 @@ def _artifact(file: FileResult, run: Run) -> Any:
 
 
 def _file_place(file: FileResult, number: int | None, run: Run) -> Any:
-    """The file, with its place in `artifacts`; relative, since GitHub refuses absolute URIs outside of the checkout."""
-    index = -1 if number is None else number
-    inside = below(file.path, run.folder)
-    if inside:
+    """The file, with its place in `artifacts`."""
+    return artifact_location(file.path, run.folder, -1 if number is None else number)
+
+
+def artifact_location(path: str, folder: str, index: int = -1) -> Any:
+    """A file relative to the folder or to the root, since GitHub refuses absolute URIs outside of the checkout.
+
+    One on another drive of Windows has an absolute URI.
+    """
+    if inside := below(path, folder):
         return om.ArtifactLocation(uri=inside, index=index)
-    return om.ArtifactLocation(uri=below_root(file.path, run.folder), uri_base_id=OUTSIDE, index=index)
+    if outside := below_root(path, folder):
+        return om.ArtifactLocation(uri=outside, uri_base_id=OUTSIDE, index=index)
+    return om.ArtifactLocation(uri=Path(folder, path).as_uri(), index=index)
+
+
+def uri_bases(paths: Iterable[str], folder: str) -> dict[str, Any] | None:
+    """What URIs are relative to where not all files are below the folder."""
+    if all(below(path, folder) for path in paths):
+        return None
+    return {OUTSIDE: om.ArtifactLocation(uri=root(folder))}
 
 
 def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:

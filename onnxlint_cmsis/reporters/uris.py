@@ -27,9 +27,15 @@ def below(path: str, folder: str) -> str:
     return "" if relative == absolute else quoted(relative)
 
 
+def root(folder: str) -> str:
+    """URI of the root of the file system that a folder is in, on Windows that of its drive."""
+    return Path(Path(folder).anchor).as_uri()
+
+
 def below_root(path: str, folder: str) -> str:
-    """Percent-encoded URI reference of a path (relative to folder, or absolute) from the root of the file system."""
-    return quoted(os.path.normpath(Path(folder, path))).lstrip("/")
+    """Percent-encoded URI reference of a path (or one in folder) from `root`; empty on another drive."""
+    drive, rest = os.path.splitdrive(os.path.normpath(Path(folder, path)))
+    return quoted(rest).lstrip("/") if drive.lower() == os.path.splitdrive(folder)[0].lower() else ""
 
 
 def quoted(path: str) -> str:

@@ -26,16 +26,18 @@ def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_library, "TRUSTED", (99, 0))
 
 
-def untyped_scale() -> bytes:
-    """A DequantizeLinear whose scale has no type: inference of onnx 1.16 ends its process at it."""
+def dequantized_of_unknown_type() -> bytes:
+    """A DequantizeLinear of a tensor without type, at which inference of onnx 1.16.0 ends its process."""
     nodes = [
-        helper.make_node("DequantizeLinear", ["x", "nowhere"], ["y"]),
+        helper.make_node("Unknown", ["x"], ["u"], domain="vendor"),
+        helper.make_node("DequantizeLinear", ["u", "s"], ["y"]),
         helper.make_node("Relu", ["y"], ["z"]),
     ]
     x = helper.make_tensor_value_info("x", TensorProto.INT8, [1, 2])
     y = helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 2])
-    graph = helper.make_graph(nodes, "g", [x], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("vendor", 1)]
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [scale]), opset_imports=opsets, ir_version=9)
     return model.SerializeToString()
 
 
@@ -70,8 +72,19 @@ def test_the_end_of_the_process_is_an_error_and_the_next_call_starts_another(mon
     assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model)
 
 
-def test_a_scale_without_type_ends_nothing() -> None:
-    assert [node.op_type for node in load("m.onnx", data=untyped_scale()).nodes] == ["DequantizeLinear", "Relu"]
+def test_a_tensor_without_type_ends_nothing() -> None:
+    graph = load("m.onnx", data=dequantized_of_unknown_type())
+    assert [node.op_type for node in graph.nodes] == ["Unknown", "DequantizeLinear", "Relu"]
+    assert graph.elem_type("y") == "float32"
+
+
+def test_the_other_name_of_the_standard_domain_is_known() -> None:
+    """onnx.checker of 1.16 to 1.20 rejects a model whose opset is that of `ai.onnx` and whose nodes name no domain."""
+    proto = resizable_models.integer_model()
+    assert load("m.onnx", data=proto.SerializeToString()).problems == ()
+    for opset in proto.opset_import:
+        opset.domain = opset.domain or "ai.onnx"
+    assert load("m.onnx", data=proto.SerializeToString()).problems == ()
 
 
 @pytest.mark.usefixtures("guarded")

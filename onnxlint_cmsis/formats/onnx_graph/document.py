@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.onnx_graph import external, source
 from onnxlint_cmsis.formats.onnx_graph import subgraph_walk as walk
 from onnxlint_cmsis.formats.onnx_graph import weightless as strip
+from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
 from onnxlint_cmsis.formats.onnx_graph.stripped import Payload
 from onnxlint_cmsis.formats.onnx_graph.values import tensor_values
 from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
@@ -45,6 +46,11 @@ class Document:
         self.checkable = b"" if self.stripped.in_sparse else self.stripped.model
         """Bytes for onnx.checker: large tensors are single zeros; empty where a sparse tensor has such."""
         self._detach_external()
+        for opset in self.model.opset_import:
+            if self.checkable and opset.domain and not domain_of(opset.domain):
+                more = type(self.model)()
+                more.opset_import.add(domain="", version=opset.version)
+                self.checkable += more.SerializeToString()  # older checkers do not know the alias
         self._restore_dims()
         if len(buffer) > MAX_FILE:
             self.problems.append(

@@ -1,8 +1,7 @@
 """ONNX's shape inference and checker, which are written in C++: called here, or in a process apart.
 
-Inference of onnx before 1.23 ends its process on damaged nodes that guards.py does not know of, such as a
-DequantizeLinear whose scale has no type (1.16). So with these it runs in a process apart, which is started anew after
-such an end.
+Inference of onnx before 1.23 may end its process on damaged nodes that guards.py does not know of. So these versions
+run in a process apart, which is started anew after such an end.
 """
 
 from __future__ import annotations
