@@ -7,15 +7,13 @@ configuration file is read.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.formats.suffixes import TFLITE
 from onnxlint_cmsis.graph.model_error import ModelError
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.layers_report import LayersReport
@@ -28,8 +26,15 @@ TFLITE_MARK = b"TFL3"
 """Bytes 4 to 7 of every `.tflite` file."""
 
 
-def lint(model: str | os.PathLike[str] | bytes | ModelProto, **settings: object) -> FileResult:
-    """Findings on a model, given by its path, its bytes or as onnx.ModelProto, with a summary of what it is and needs.
+class Serializable(Protocol):
+    """A model in memory, such as onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802 - a name of protobuf
+        """Its bytes as in a file."""
+
+
+def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: object) -> FileResult:
+    """Findings on a model, given by its path, its bytes or as onnx.ModelProto, with a summary of it.
 
     All levels are returned unless `min_level` says otherwise; accepted findings (`suppress`, `baseline`) are not.
     Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
@@ -45,7 +50,7 @@ def lint(model: str | os.PathLike[str] | bytes | ModelProto, **settings: object)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
 
 
-def layers(model: str | os.PathLike[str] | bytes | ModelProto, **settings: object) -> LayersReport:
+def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: object) -> LayersReport:
     """Every layer of a model on every target, with its kernel, sizes, cost and memory, and the sums of each target.
 
     The model is given as to `lint`. Raises UsageError for settings that do not exist or cannot be, ModelError for a
@@ -80,12 +85,12 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
     raise ModelError("unreadable", f"{name}: it could not be read while it was fixed")
 
 
-def _named(model: str | os.PathLike[str] | bytes | ModelProto) -> tuple[str, bytes | None]:
+def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, bytes | None]:
     """The path, or a name for the bytes that says their format, and the bytes."""
-    if hasattr(model, "SerializeToString"):
-        model = model.SerializeToString()
-    if not isinstance(model, bytes):
+    if isinstance(model, (str, os.PathLike)):
         return os.fspath(model), None
+    if not isinstance(model, bytes):
+        model = model.SerializeToString()
     return (BYTES + TFLITE if model[4:8] == TFLITE_MARK else BYTES), model
 
 

@@ -64,7 +64,7 @@ def annotation_property(text: str) -> str:
 
     codes = {character: f"%{ord(character):02X}" for character in "%\r\n:,"}
     spaces = [character for character in set(text) if category(character) == "Zs"]
-    return "".join(codes.get(c) or (c if c in spaces else printable(c)) for c in text)
+    return _COMMAND.sub(_hexadecimal, "".join(codes.get(c) or (c if c in spaces else printable(c)) for c in text))
 
 
 def markdown(text: str) -> str:
