@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.gain import UNMEASURED, Gain, judge
-from onnxlint_cmsis.checks.hazard_check import facts
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
@@ -128,10 +127,7 @@ def _same_work(kernel: str, subject: Subject) -> bool:
 
 def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Iterator[Statement]:
     miss = next(misses_of(check, subject), None)
-    if miss is None:
-        return
-    if reached.route.hazards:
-        yield _cited(_warned_off(subject, reached), subject, miss)
+    if miss is None or reached.route.hazards:  # nobody should take a size at which the kernel fails
         return
     change = subject.resize(reached.variable, reached.want)
     after = subject.layer.resized(reached.variable, reached.want)
@@ -147,16 +143,6 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
         brief=subject.say(f"{text}.").message,
     )
     yield _cited(with_resize(said, change, reached.route.effective), subject, miss)
-
-
-def _warned_off(subject: Subject, reached: Reached) -> Statement:
-    """Say what a channel count would run into, without `resize` and `wanted`, so that no tool takes it as advice."""
-    harm = reached.route.hazards[0]
-    text = (
-        f"runs {subject.route.effective}; do not change {reached.variable} {subject.size(reached.variable)} -> "
-        f"{reached.want} to take {reached.route.effective}, which there {harm.brief} ({subject.code_of(harm.kind)})."
-    )
-    return replace(subject.say(text), level=Level.NOTE, properties=facts(harm, subject.target.release))
 
 
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:

@@ -12,7 +12,7 @@ as the padding before. Elsewhere some pairs got slower. So only those shapes are
 kernel has not been measured.
 
 From 6.0.0 on this kernel returns wrong values for many geometries (CNN302). Where the padded layer would be one
-of them, the finding advises against it, as a note that names no size to change to.
+of them, nothing is said.
 
 **What to do.** Where the finding is a warning, pad the named channel count with zeros.
 """
