@@ -1,4 +1,4 @@
-"""Small random `.tflite` files of every operator that TensorFlow Lite Micro registers: any types, ranks and options.
+"""Small random `.tflite` files of every operator that TensorFlow Lite Micro registers: types, ranks and options.
 
 Most choices are those that a kernel takes, so that what is left can be seen.
 """
@@ -80,10 +80,8 @@ class Draft:
             raw = np.asarray(values).astype(NUMPY.get(kind, "int8")).tobytes()
             self.buffers.append({"data": list(raw)})
             buffer = len(self.buffers) - 1
-        name = f"t{len(self.tensors)}"
-        self.tensors.append(
-            {"name": name, "shape": shape, "type": kind, "buffer": buffer, "quantization": found or None}
-        )
+        record = {"name": f"t{len(self.tensors)}", "shape": shape, "type": kind, "buffer": buffer}
+        self.tensors.append({**record, "quantization": found or None})
         return len(self.tensors) - 1
 
     def like(self, tensor: int, shape: list[int] | None = None) -> int:
@@ -149,10 +147,8 @@ def _stretched(d: Draft, shape: list[int]) -> list[int]:
 
 
 def _pair(d: Draft) -> Operands:
-    logical = d.op.startswith("LOGICAL")
-    kinds = (
-        ("BOOL",) if logical else (("FLOAT32",) if d.op.startswith("FLOOR") else ("FLOAT32", "INT8", "INT16", "INT32"))
-    )
+    family = d.op.partition("_")[0]
+    kinds = {"LOGICAL": ("BOOL",), "FLOOR": ("FLOAT32",)}.get(family, KINDS[:4])
     shape = d.shape(1, 5)
     left = d.tensor(shape, d.kind(kinds))
     kind = d.tensors[left]["type"]
@@ -171,9 +167,8 @@ def _reduced(d: Draft) -> Operands:
     keep = d.often(0.5)
     left = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
     bad = 0 if d.often(0.97) else 7
-    return Operands(
-        [data, d.numbers([axis + bad for axis in axes])], [d.like(data, left)], ("ReducerOptions", {"keep_dims": keep})
-    )
+    ends = [data, d.numbers([axis + bad for axis in axes])]
+    return Operands(ends, [d.like(data, left)], ("ReducerOptions", {"keep_dims": keep}))
 
 
 def _arg(d: Draft) -> Operands:
@@ -253,11 +248,8 @@ def _depths(d: Draft) -> Operands:
     wanted = shape
     if len(shape) == 4:
         scale = (size, 1 / size) if deep else (1 / size, size)
-        wanted = [
-            shape[0],
-            *(max(int(part * scale[0]), 1) for part in shape[1:3]),
-            max(int(shape[3] * scale[1] ** 2), 1),
-        ]
+        plane = [max(int(part * scale[0]), 1) for part in shape[1:3]]
+        wanted = [shape[0], *plane, max(int(shape[3] * scale[1] ** 2), 1)]
     name = "DepthToSpaceOptions" if deep else "SpaceToDepthOptions"
     return Operands([data], [d.like(data, wanted)], (name, {"block_size": size}))
 
@@ -271,9 +263,8 @@ def _dequantize(d: Draft) -> Operands:
 
 def _quantize(d: Draft) -> Operands:
     shape = d.shape()
-    return Operands(
-        [d.tensor(shape, d.kind(KINDS[:4]))], [d.tensor(shape, d.kind(("INT8", "INT16", "INT32", "UINT8")))]
-    )
+    data = d.tensor(shape, d.kind(KINDS[:4]))
+    return Operands([data], [d.tensor(shape, d.kind(("INT8", "INT16", "INT32", "UINT8")))])
 
 
 def _update(d: Draft) -> Operands:
@@ -314,9 +305,8 @@ def _gather(d: Draft) -> Operands:
     rows = d.shape(1, 2)
     indices = d.tensor(rows, "INT32" if d.often() else "INT64", np.zeros(rows))
     options = {"axis": axis if d.often(0.95) else 9, "batch_dims": 0 if d.often(0.9) else d.chance.randint(-1, 3)}
-    return Operands(
-        [data, indices], [d.like(data, shape[:axis] + rows + shape[axis + 1 :])], ("GatherOptions", options)
-    )
+    wanted = shape[:axis] + rows + shape[axis + 1 :]
+    return Operands([data, indices], [d.like(data, wanted)], ("GatherOptions", options))
 
 
 def _gather_nd(d: Draft) -> Operands:
@@ -467,17 +457,10 @@ def _pad(d: Draft) -> Operands:
     wanted = [size + sum(pad) for size, pad in zip(shape, pads, strict=True)]
     amounts = d.tensor([len(shape), 2], "INT32", pads)
     kind = d.tensors[data]["type"]
-    value = (
-        d.tensor([1], kind, [0], **(d.tensors[data]["quantization"] or {}))
-        if d.op == "PADV2" and kind in NUMPY
-        else None
-    )
-    output = d.like(data, wanted)
-    return Operands(
-        [data, amounts, *([value] if value is not None else [])],
-        [output],
-        (f"{'PadV2' if d.op == 'PADV2' else 'Pad'}Options", {}),
-    )
+    more = []
+    if d.op == "PADV2" and kind in NUMPY:
+        more = [d.tensor([1], kind, [0], **(d.tensors[data]["quantization"] or {}))]
+    return Operands([data, amounts, *more], [d.like(data, wanted)], ("PadV2Options" if more else "PadOptions", {}))
 
 
 def _transpose(d: Draft) -> Operands:
@@ -492,9 +475,8 @@ def _weights(d: Draft, shape: list[int], axis: int, kind: str) -> int:
     found = {"FLOAT32": "FLOAT32", "INT8": "INT8", "INT16": "INT8"}.get(kind, "INT8")
     found = found if d.often(0.93) else d.kind()
     count = shape[axis] if d.often(0.6) else 1
-    steps = (
-        {"scale": [0.02] * count, "zero_point": [0] * count, "quantized_dimension": axis} if found != "FLOAT32" else {}
-    )
+    steps: dict[str, Any] = {"scale": [0.02] * count, "zero_point": [0] * count, "quantized_dimension": axis}
+    steps = {} if found == "FLOAT32" else steps
     values = np.zeros(shape) if found in NUMPY else None
     return d.tensor(shape, found, values, **steps)
 
@@ -512,12 +494,8 @@ def _conv(d: Draft) -> Operands:
     deep = d.op == "DEPTHWISE_CONV_2D"
     weights = _weights(d, [1, 3, 3, 2] if deep else [3, 3, 3, 2], 3 if deep else 0, kind)
     channels = 2 if deep else 3
-    options = {
-        "padding": "SAME",
-        "stride_w": 1,
-        "stride_h": 1,
-        "fused_activation_function": d.chance.choice(ACTIVATIONS[:4]),
-    }
+    options = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
+    options |= {"fused_activation_function": d.chance.choice(ACTIVATIONS[:4])}
     name = "DepthwiseConv2DOptions" if deep else "Conv2DOptions"
     options |= {"depth_multiplier": 1} if deep else {}
     return Operands([data, weights, *_bias(d, channels, data)], [d.like(data, [1, 4, 4, channels])], (name, options))
