@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
-    from onnxlint_cmsis.types import Target
+    from onnxlint_cmsis.types import KernelCall, Target
 
 WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
 
@@ -51,6 +51,10 @@ class TfliteAnalysis(ModelAnalysis):
             build = build_for(self.settings.runtime, target, self.settings.cmsis_nn_build, checks=checks)
             self._reports[target, checks] = interpret(self.file, build)
         return self._reports[target, checks]
+
+    def stop(self, target: Target) -> str:
+        """What stops the model in every build for a target, as words; empty where a build runs it."""
+        return self.report(target, checks=False).stop
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -95,9 +99,15 @@ class TfliteAnalysis(ModelAnalysis):
         return reader(self.file, self.graph)
 
     def cost(self, record: LoweredLayer, target: Target) -> int | None:
-        """The same; None for an operator that calls more than one function, as dense layers of SIZE builds may."""
+        """The same; None in a model that stops, and for an operator that calls several functions (SIZE builds)."""
+        if self.stop(target):
+            return None
         several = any(len(row.functions) > 1 for row in self._rows(record.node, target))
         return None if several and record.node.index not in self.graph.once else super().cost(record, target)
+
+    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
+        """The same; None in a model that stops."""
+        return None if self.stop(target) else super().instructions_range(call, target)
 
     def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
         return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]
@@ -120,6 +130,6 @@ class TfliteAnalysis(ModelAnalysis):
         return max((sum(row.scratch) for row in self.report(target).operators), default=0)
 
     def runtime_arena(self, target: Target) -> RuntimeArena | None:
-        """The arena of a build with checks; None where there is none."""
-        found = self.report(target).arena
+        """The arena of a build with checks; None where there is none, and for a model that stops."""
+        found = None if self.stop(target) else self.report(target).arena
         return RuntimeArena(found.used, found.needed) if found else None

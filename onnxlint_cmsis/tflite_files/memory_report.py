@@ -25,8 +25,9 @@ def memory_reports(path: str, settings: Settings, data: bytes | None = None) -> 
 def _report(model: TfliteModel, build: TflmBuild) -> dict[str, object]:
     """Status and message of the model, and its arena or why there is none."""
     found = interpret(model, build)
+    stop = interpret(model, build._replace(checks=False)).stop
     head = {"target": build.target.label, "status": found.status, "message": found.message}
-    if found.arena is None:
-        said = f": {found.message}" if found.message else ""
-        return {**head, "reason": f"{found.no_arena}{said}"}
+    if found.arena is None or stop:
+        reasons = (found.no_arena or "it does not run", stop or found.stop)
+        return {**head, "reason": ": ".join(filter(None, reasons))}
     return {**head, **memory_json(model, found.arena)}

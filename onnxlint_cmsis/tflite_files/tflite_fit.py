@@ -34,11 +34,11 @@ def tflite_fit(model: ModelAnalysis) -> TfliteFit:
     for target, room in zip(settings.targets, settings.rooms, strict=False):
         if room.ram is None and room.flash is None:
             continue
-        report = model.report(target)
-        ram = None if report.arena is None else ram_need(file, report.arena, target, room, places)
+        report, stop = model.report(target), model.stop(target)
+        ram = None if report.arena is None or stop else ram_need(file, report.arena, target, room, places)
         flash = flash_need(file, target, room, places)
         found += fit_findings(ram, flash)
         notes[fit_note(ram, flash)] = None
         if ram is None and room.ram:
-            notes[f"{target.label}: whether the model fits RAM is not known: {report.no_arena}."] = None
+            notes[f"{target.label}: whether the model fits RAM is not known: {stop or report.no_arena}."] = None
     return TfliteFit(tuple(merged(found)), tuple(filter(None, notes)))

@@ -25,6 +25,8 @@ SAME = ("ABS", "CEIL", "COS", "ELU", "EXP", "FLOOR", "HARD_SWISH", "LEAKY_RELU",
 PAIRS = ("ADD", "DIV", "FLOOR_DIV", "FLOOR_MOD", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU",
          "SQUARED_DIFFERENCE", "SUB", *COMPARISONS)  # fmt: skip
 REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL")
+READ_LATE = (*REDUCTIONS, "CUMSUM", "REVERSE_V2", "EMBEDDING_LOOKUP", "ARG_MAX", "ARG_MIN")
+"""Operators whose axes or indices may be computed, so that what becomes of them shows in a run alone."""
 OPTIONS = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions"}
 
 
@@ -69,7 +71,7 @@ class Draft:
         """A tensor; with values a constant. Quantized types get a scale and zero-point, now and then none."""
         found = {"scale": [self.chance.choice((0.5, 0.0039, 1 / 256, 1 / 128, 1 / 32768, 0.02))], "zero_point": [0]}
         if kind == "INT8":
-            found["zero_point"] = [self.chance.choice((0, 0, -128, 5))]
+            found["zero_point"] = [self.chance.choice((0, 0, -128, 0 if self.op == "RSQRT" else 5))]
         if kind not in ("INT8", "INT16", "UINT8", "INT4") and not self.often(0.05):
             found = {}
         if not self.often(0.97):
@@ -95,7 +97,7 @@ class Draft:
     def numbers(self, values: list[int], *, kind: str = "INT32", shape: list[int] | None = None) -> int:
         """Whole numbers, mostly a constant of int32."""
         found = kind if self.often(0.93) else self.chance.choice(("INT64", "INT32", "INT16"))
-        stored = values if self.often(0.95) else None
+        stored = values if self.op in READ_LATE or self.often(0.95) else None
         return self.tensor([len(values)] if shape is None else shape, found, stored)
 
     def add(self, op: str, operands: Operands) -> int:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
 from onnxlint_cmsis.runtimes.tflm.geometry import window
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES, DEPTHWISE_SCALES
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall, Pair
 
@@ -103,7 +103,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
         check_scales(p, weights, weights.shape[3], f"{file}:116")
         p.persistent += [4 * weights.shape[3]] * 2
     check_inputs(p, 3, "depthwise_conv_common.cc:88")
-    check_steps(p, data, CONVOLUTION_SCALES)
+    check_steps(p, data, DEPTHWISE_SCALES)
     forgotten_bias(p)
     if data.elem_type == "FLOAT32":
         p.reference = "float"

@@ -7,7 +7,7 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, UNSUPPORTED_
 from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import FUSED_ACTIVATION, SUM_FACTORS, hold
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import FUSED_ACTIVATION, LARGEST, MULTIPLIED, SUM_FACTORS, hold
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import KernelCall
 
@@ -70,7 +70,9 @@ def add(p: Preparation) -> None:
 
 def mul(p: Preparation) -> None:
     """K/cmsis_nn/mul.cc and K/mul_common.cc."""
-    _runs(p, "mul", mul_types(p))
+    operands = mul_types(p)
+    hold(p, MULTIPLIED)
+    _runs(p, "mul", operands)
 
 
 def mul_types(p: Preparation) -> Operands:
@@ -98,6 +100,7 @@ def _extreme(p: Preparation, entry: str) -> None:
     file = "cmsis_nn/maximum_minimum.cc"
     tensors = _operands(p, file, (0, 0, 0))
     output = tensors[2]
+    hold(p, LARGEST)
     if any(tensor.quantization != output.quantization for tensor in tensors):
         p.wrong.append(UNEQUAL_SCALES)
     if output.elem_type != "INT8":

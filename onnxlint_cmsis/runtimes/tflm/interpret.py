@@ -14,6 +14,7 @@ from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, r
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
+    STAGES,
     TflmOperator,
     TflmReport,
     decided,
@@ -73,15 +74,15 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
 def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:
     """Status and message of the model: the first operator that stops decides, behind what was printed before."""
     printed: list[str] = []
-    for stage in ("registration", *Stage):
+    for stage in STAGES:
         for operator in operators:
             if operator.stage == stage:
-                status = "invoke_error" if stage == Stage.INVOKE else "alloc_error"
+                status = "invoke_error" if stage == Stage.INVOKE.value else "alloc_error"
                 halts = operator.verdict is RuntimeVerdict.HALTS
                 return "halt" if halts else status, "; ".join(filter(None, (*printed, operator.message)))
-            if stage == Stage.PREPARE and operator.verdict is RuntimeVerdict.UNDECIDED:
+            if stage == Stage.PREPARE.value and operator.verdict is RuntimeVerdict.UNDECIDED:
                 return "undecided", ""
-            if stage == Stage.INVOKE and operator.message:
+            if stage == Stage.INVOKE.value and operator.message:
                 printed.append(operator.message)
     return "ok", "; ".join(printed)
 

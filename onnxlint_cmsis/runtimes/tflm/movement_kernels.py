@@ -9,6 +9,7 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.runtimes.tflm.geometry import NO_FILTER, activation_dims
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import PADDED, hold
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
 from onnxlint_cmsis.types import Dims, KernelCall
 
@@ -32,6 +33,7 @@ def _moving(entry: str, data: TfliteTensor, output: TfliteTensor) -> KernelCall:
 def pad(p: Preparation) -> None:
     """K/pad_common.cc and K/cmsis_nn/pad.cc, for PAD and PADV2."""
     data, output = pad_checks(p)
+    hold(p, PADDED)
     if data.elem_type != "INT8":
         p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
         return

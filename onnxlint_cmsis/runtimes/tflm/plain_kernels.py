@@ -9,7 +9,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, quantized, scale, z
 from onnxlint_cmsis.runtimes.tflm.plain_layer_kernels import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.pooling_kernels import LUT_BYTES, pool_checks, softmax_scales
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import SUM_FACTORS, hold
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LARGEST, MULTIPLIED, PADDED, SUM_FACTORS, hold
 
 FLOAT_LSTM, INTEGER_LSTM = "FLOAT32", "INT16"
 """Types of the cell state."""
@@ -73,12 +73,14 @@ def mul(p: Preparation) -> None:
     """K/mul_common.cc, which the CMSIS-NN kernel has too."""
     mul_types(p)
     p.reference = WITHOUT
+    hold(p, MULTIPLIED)
 
 
 def extreme(p: Preparation) -> None:
     """K/maximum_minimum.cc: no Prepare at all, and stored values are compared as they are."""
     tensors = [p.view.input(0), p.view.input(1)]
     output = p.needed_output("maximum_minimum.cc:0")
+    hold(p, LARGEST)
     if any(tensor is not None and tensor.quantization != output.quantization for tensor in tensors):
         p.wrong.append(UNEQUAL_SCALES)
     p.reference = WITHOUT
@@ -88,6 +90,7 @@ def pad(p: Preparation) -> None:
     """K/pad_common.cc, which the CMSIS-NN kernel has too; K/pad.cc takes five dimensions."""
     pad_checks(p)
     p.reference = WITHOUT
+    hold(p, PADDED)
 
 
 def transpose(p: Preparation) -> None:

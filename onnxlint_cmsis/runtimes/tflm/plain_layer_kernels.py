@@ -19,7 +19,7 @@ from onnxlint_cmsis.runtimes.tflm.dense_kernels import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, quantized, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES, TRANSPOSED_SCALES
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES
 
 WITHOUT = "the build has no CMSIS-NN"
 PAST_CHANNELS = "{channels} output channels are no multiple of {groups} groups: values beside the pixel are read"
@@ -71,7 +71,7 @@ def depthwise_conv_2d(p: Preparation) -> None:
     p.ensure_message(known, file, HYBRID)
     _unpacks(p, weights)
     check_inputs(p, 3, f"{file}:88")
-    check_steps(p, data, CONVOLUTION_SCALES)
+    check_steps(p, data, DEPTHWISE_SCALES)
     forgotten_bias(p)
     p.reference = WITHOUT
     if (data.elem_type, weights.elem_type) not in PAIRS:

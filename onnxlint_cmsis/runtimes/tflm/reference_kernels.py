@@ -25,6 +25,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 
 Condition = Callable[[OperatorView], str]
 """What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
@@ -115,6 +116,8 @@ MOST_AXES = 6
 RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
 BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
 ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
+BOOL_RESULTS = "2026-10-23"
+"""Day of a wheel on PyPI that casts to BOOL; which commit after 90b983c2 brought it was not read."""
 ANY_RANK = "2026-07-01"
 """Day from which operands of different shapes may have more than four axes (lite/kernels/internal/reference/)."""
 
@@ -149,7 +152,8 @@ def inputs(*counts: int) -> Condition:
 
     def condition(view: OperatorView) -> str:
         count = len(view.operator.inputs)
-        return "" if count in counts else f"it has {count} inputs; {listed(tuple(map(str, counts)))}"
+        taken = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        return "" if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
 
     return condition
 
@@ -157,7 +161,7 @@ def inputs(*counts: int) -> Condition:
 def outputs(view: OperatorView) -> str:
     """One output."""
     count = len(view.operator.outputs)
-    return "" if count == 1 else f"it has {count} outputs; 1 alone is taken"
+    return "" if count == 1 else f"it has {count} outputs, where the kernel takes 1"
 
 
 def no_outputs(view: OperatorView) -> str:
@@ -197,6 +201,16 @@ def given(operand: KernelOperand) -> Condition:
     def condition(view: OperatorView) -> str:
         tensor = view.output(operand.position) if operand.written else view.input(operand.position)
         return f"{operand.title} is missing" if tensor is None else ""
+
+    return condition
+
+
+def touched(operand: KernelOperand) -> Condition:
+    """The kernel reads the operand before it asks whether it is there."""
+
+    def condition(view: OperatorView) -> str:
+        operand.of(view)
+        return ""
 
     return condition
 
@@ -319,7 +333,23 @@ def activation_fits(view: OperatorView) -> str:
     return f"the scale of its output, {step:g}, is too small for the {name} fused with it"
 
 
-ACTIVATION = "tensorflow/lite/kernels/kernel_util.cc:349"
+UTIL = "tensorflow/lite/kernels/kernel_util.cc"
+ACTIVATION = f"{UTIL}:349"
+
+
+def _scale_count(view: OperatorView) -> int:
+    weights = SECOND.of(view).quantization
+    return len(weights.scales) if weights else 0
+
+
+def channel_scales(view: OperatorView, axis: int) -> str:
+    """Several scales of weights are those of the output channels."""
+    weights, count = SECOND.of(view), _scale_count(view)
+    if count < 2 or weights.quantization is None:
+        return ""
+    along = weights.quantization.axis
+    sizes = (weights.shape[axis], weights.shape[along] if 0 <= along < len(weights.shape) else 0)
+    return "" if sizes == (count, count) else f"its weights of shape {list(weights.shape)} have {count} scales"
 
 
 def below_one(*factors: Callable[[OperatorView], float]) -> Condition:
@@ -539,6 +569,13 @@ def embedding_fits(view: OperatorView) -> str:
         return f"its output has {len(output.shape)} dimensions, fewer than its table"
     needed = prod((*rows.shape[:1], *table.shape[1:], *output.shape[len(table.shape) :]))
     return "" if needed <= prod(output.shape) else f"its output of shape {list(output.shape)} does not hold {needed}"
+
+
+def rows_within(view: OperatorView) -> str:
+    """Constant indices of EMBEDDING_LOOKUP are rows of its table."""
+    rows = SECOND.of(view).shape[0]
+    bad = [int(row) for row in numbers_of(view, LEFT.of(view)) or () if not 0 <= row < rows]
+    return f"index {bad[0]} of a table with {rows} rows" if bad else ""
 
 
 def expanded(view: OperatorView) -> str:
@@ -959,7 +996,8 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("cast.cc:36", PREPARE, given(DATA)),
         Row("cast.cc:39", PREPARE, given(OUTPUT)),
         Row("cast.cc:110", INVOKE, typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
-        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32")),
+        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32"), until=BOOL_RESULTS),
+        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
     )),
     ("CEIL", _float_curve("ceil.cc", 39, given_at=(35, 38), type_at=41)),
     ("CONCATENATION", (
@@ -1058,6 +1096,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("embedding_lookup.cc:91", PREPARE, where(SECOND, FLOAT, typed(OUTPUT, *FLOAT))),
         Row("embedding_lookup.cc:93", PREPARE, typed(OUTPUT, *MOVED)),
         Row("embedding_lookup.cc:112", PREPARE, embedding_fits),
+        Row("embedding_lookup.cc:138", INVOKE, rows_within),
         Row("embedding_lookup.cc:59", PREPARE, where(SECOND, ("INT8",), where(OUTPUT, FLOAT, pointed(SECOND, 0)))),
     )),
     ("EQUAL NOT_EQUAL", _comparison(("BOOL", "FLOAT32", "INT32", "INT64", "INT8"), 120)),
@@ -1155,6 +1194,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
     )),
     ("MEAN", (
+        Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
         *_reduction(types=NUMBERS, types_at=346),
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
         Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
@@ -1327,6 +1367,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("sub.cc:194", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8", "INT16")),
     )),
     ("SUM", (
+        Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
         *_reduction(types=NUMBERS, types_at=406, same_at=368),
         Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
@@ -1449,17 +1490,30 @@ SIZED = Row("tensorflow/lite/micro/memory_helpers.cc:47", PREPARE, sized)
 """A check of the allocator, for every operator."""
 SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),)
 """K/softmax_common.cc, CalculateSoftmaxParams, behind its checks."""
-CONVOLUTION_SCALES = (
-    Row("tensorflow/lite/kernels/kernel_util.cc:221", PREPARE, with_steps(DATA)),
-    Row(ACTIVATION, PREPARE, activation_fits),
-)
-"""PopulateConvolutionQuantizationParams, of integers."""
-TRANSPOSED_SCALES = (
-    Row("tensorflow/lite/kernels/kernel_util.cc:221", PREPARE, with_steps(THIRD)),
-    Row(ACTIVATION, PREPARE, activation_fits),
-)
-"""The same for TRANSPOSE_CONV, whose third input is the data."""
-DENSE_BIAS = (Row("tensorflow/lite/kernels/kernel_util.cc:322", PREPARE, bias_fits),)
+
+
+def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
+    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214) of integers; `axis` of the channels."""
+    return (
+        Row(f"{UTIL}:221", PREPARE, with_steps(data)),
+        Row(f"{UTIL}:223", PREPARE, with_steps(SECOND)),
+        Row(f"{UTIL}:239", PREPARE, lambda view: typed(data, *INTEGER)(view) if _scale_count(view) > 1 else ""),
+        Row(f"{UTIL}:241", PREPARE, lambda view: typed(SECOND, "INT8", "INT4")(view) if _scale_count(view) > 1 else ""),
+        Row(f"{UTIL}:244", PREPARE, lambda view: channel_scales(view, axis)),
+        Row(f"{UTIL}:405", PREPARE, where(data, (*INTEGER, "UINT8"), typed(OUTPUT, *INTEGER, "UINT8"))),
+        Row(ACTIVATION, PREPARE, activation_fits),
+    )
+
+
+CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES = _scales(DATA, 0), _scales(DATA, 3), _scales(THIRD, 0)
+"""Of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV, whose third input is the data."""
+PADDED = (Row("pad.cc:100", INVOKE, typed(DATA, *NUMBERS, "INT32")),)
+"""Eval of PAD and PADV2, in K/cmsis_nn/pad.cc:129 too."""
+MULTIPLIED = (Row("mul.cc:55", INVOKE, typed(LEFT, *NUMBERS, "INT32")),)
+"""Eval of MUL, in K/cmsis_nn/mul.cc:128 too."""
+LARGEST = (Row("maximum_minimum.cc:55", INVOKE, typed(OUTPUT, *NUMBERS, *INDEX_TYPES)),)
+"""Eval of MAXIMUM and MINIMUM, in K/cmsis_nn/maximum_minimum.cc too."""
+DENSE_BIAS = (Row(f"{UTIL}:322", PREPARE, bias_fits),)
 """GetQuantizedConvolutionMultipler, of a dense layer with one scale."""
 FUSED_ACTIVATION = (Row(ACTIVATION, PREPARE, activation_fits),)
 """CalculateActivationRangeQuantized."""
@@ -1473,13 +1527,15 @@ SUM_FACTORS = (
 IN_PREPARE = (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.ABORTS_PREPARE, KernelOutcome.HALTS_PREPARE)
 
 
-def broken(view: OperatorView, limits: Iterable[KernelLimit], date: str) -> Iterator[tuple[KernelLimit, str]]:
-    """Limits that an operator breaks in the revision of a day, with what is wrong, in the kernel's order.
+def broken(
+    view: OperatorView, limits: Iterable[KernelLimit], revision: TflmRevision
+) -> Iterator[tuple[KernelLimit, str]]:
+    """Limits that an operator breaks in a revision, with what is wrong, in the kernel's order.
 
     Raises Unpredictable where the kernel reads what is not there.
     """
     for limit in limits:
-        if limit.since <= date and not (limit.until and limit.until <= date):
+        if holds(revision, limit.since, limit.until):
             text = limit.condition(view)
             if text:
                 yield limit, text
@@ -1487,7 +1543,7 @@ def broken(view: OperatorView, limits: Iterable[KernelLimit], date: str) -> Iter
 
 def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
     """Write down what becomes of an operator that breaks a limit. Raises Refused where the kernel returns an error."""
-    for limit, text in broken(p.view, limits, p.build.revision.since):
+    for limit, text in broken(p.view, limits, p.build.revision):
         advice = f"; {limit.advice}" if limit.advice else ""
         reason = f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
         stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE

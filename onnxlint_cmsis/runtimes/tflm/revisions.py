@@ -90,6 +90,16 @@ in how the sums of dense kernels are added. Of CMSIS-NN 4ab83cc3, arm_transpose_
 6d9d61d8 differs from it in the LSTM alone.
 """
 
+FIRST_DAY, LAST_DAY = "", "9999"
+
+
+def holds(revision: TflmRevision, since: str, until: str) -> bool:
+    """Whether the last commit of a revision has what came on one day and went on another; empty for no such day."""
+    place = REVISIONS.index(revision) + 1
+    end = REVISIONS[place].since if place < len(REVISIONS) else LAST_DAY
+    return since < end and not FIRST_DAY < until < end
+
+
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 

@@ -13,6 +13,8 @@ from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
 from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
 from onnxlint_cmsis.types import KernelCall
 
+STAGES = ("registration", *(stage.value for stage in Stage))
+"""Stages at which a model stops, in order."""
 TEMP_BUFFERS = (
     "Number of allocated temp buffers: -1. Checksum passing status: 1; "
     "All temp buffers must be freed before calling ResetTempAllocations()"
@@ -70,6 +72,14 @@ class TflmReport(NamedTuple):
     """Memory of a model whose tensors are allocated; None where it is not known."""
     no_arena: str
     """Why it is not known."""
+
+    @property
+    def stop(self) -> str:
+        """The operator that stops the model, and why; empty where it runs, or where that cannot be told."""
+        if self.status in ("ok", "undecided"):
+            return ""
+        rows = (row for stage in STAGES for row in self.operators if row.stage == stage)
+        return next((f"{row.op}#{row.index}: {row.reason.rstrip('.')}" for row in rows), "")
 
 
 def stopped(owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "") -> TflmOperator:
