@@ -12,7 +12,9 @@ from itertools import pairwise, zip_longest
 from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.flat_file import Span
+from onnxlint_cmsis.graph.model import StoredQuantization
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.operator_view import (
     BITS,
@@ -25,7 +27,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, TflmRevision, holds
 
 Condition = Callable[[OperatorView], str]
 """What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
@@ -1539,6 +1541,25 @@ def broken(
             text = limit.condition(view)
             if text:
                 yield limit, text
+
+
+def refuses_type(op: str, kind: str, inputs_read: int) -> bool:
+    """Whether the newest kernel of an operator refuses an element type where it takes FLOAT32, whatever the shapes.
+
+    Inputs behind the first are one whole number each, as axes and indices are.
+    """
+    found = []
+    for each in (kind, *FLOAT):
+        steps = None if each in FLOAT else StoredQuantization((1.0,), (0,), 0)
+        data = TfliteTensor("", each, (1,), (), 0, steps, is_variable=False, encoding="")
+        index = TfliteTensor("", "INT32", (1,), (), 1, None, is_variable=False, encoding="")
+        places = (0, *(1,) * (max(inputs_read, 2 if op.startswith("REDUCE") else 1) - 1))
+        operator = TfliteOperator(op, "", 1, places, (0,), (), "NONE", {}, Span(0, 0), Span(0, 0))
+        subgraph = Subgraph("", (data, index), (0,), (0,), (operator,))
+        model = TfliteModel("", 3, "", (subgraph,), (Span(0, 0), Span(0, 4)), (), (), bytes(4))
+        view = OperatorView(model, subgraph, operator, 0)
+        found.append({limit.place for limit, _ in broken(view, LIMITS[op], REVISIONS[-1])})
+    return bool(found[0] - found[1])
 
 
 def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
