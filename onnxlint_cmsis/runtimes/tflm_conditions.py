@@ -5,8 +5,6 @@ Read at 90b983c2, most of it also run with firmware. K is tensorflow/lite/micro/
 
 from __future__ import annotations
 
-from functools import partial
-
 from onnxlint_cmsis.lower.verdict import Cause
 from onnxlint_cmsis.runtimes.condition_rows import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
@@ -33,8 +31,8 @@ PRODUCTS_SINCE, EXTREMES_SINCE, MOVES_SINCE = "2024-09-09", "2025-02-05", "2025-
 """Days from which products of activations, extremes, pads and transpositions have kernels of CMSIS-NN."""
 POOL_CHECKS, CONCAT_CHECKS = "2025-04-04", "2024-12-16"
 """Days from which pools and concatenations check scales."""
-KEPT_INTEGER = ("EXP", "GATHER", "LOG", "REDUCE_MAX", "REDUCE_MIN")
-"""Operators that TensorFlow Lite's converter leaves in int8 and int16, as its files show, and writes in one way."""
+CURVES = ("EXP", "LOG")
+"""Curves that TensorFlow Lite's converter leaves in int8, as its files show, and writes in one way."""
 FREE = ("CAST",)
 """Operators of which nothing is said."""
 
@@ -50,14 +48,14 @@ def _per_channel_dense(facts: LayerFacts) -> bool:
     return facts.type in ("s16", "s4") and facts.several_weight_scales
 
 
-def _takes_no(kind: str, bits: int, facts: LayerFacts) -> bool:
-    """Whether the reference kernel of an operator refuses a type of integers that it takes as float."""
+def _takes_no_int8(facts: LayerFacts) -> bool:
+    """Whether the reference kernel of a curve refuses int8."""
     first = facts.record.inputs[0] if facts.record.inputs else None
-    if facts.op not in KEPT_INTEGER or first is None or first.bits != bits:
+    if first is None or first.bits != 8:
         return False
     from onnxlint_cmsis.runtimes.tflm.reference_kernels import refuses_type
 
-    return refuses_type(facts.op, kind, len(facts.node.inputs))
+    return refuses_type(facts.op, "INT8")
 
 
 def _registered(facts: LayerFacts) -> bool:
@@ -260,12 +258,10 @@ ROWS = (
         "it has no operator {op}, which converters may make of it",
         "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
     ),
-    *(
-        ConditionRow(
-            "runtime-stops", REFUSED, KEPT_INTEGER, partial(_takes_no, kind, bits),
-            f"its kernel of {{op}} takes no {kind.lower()}, in which converters leave it", K, sure=False,
-        )
-        for kind, bits in (("INT8", 8), ("INT16", 16))
+    ConditionRow(
+        "runtime-stops", REFUSED, CURVES, _takes_no_int8,
+        "its kernel of {op} takes no int8, in which converters leave it", f"{K}exp.cc:41, elementwise.cc:201",
+        sure=False,
     ),
     ConditionRow(
         "runtime-float", REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,

@@ -195,8 +195,6 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "a global average pool", case("average pool of equal scales"), "mean", REFERENCE),
     ("tflm", "a power", plain("Pow", IMAGE, {"p": (1,)}), "operator", REFUSED),
     ("tflm", "an exponential of int8", moved("Exp", IMAGE), "stops", REFUSED),
-    ("tflm", "an exponential of int16", moved("Exp", IMAGE, np.int16), "stops", REFUSED),
-    ("tflm", "an int16 maximum over axes", moved("ReduceMax", IMAGE, np.int16, axes=[2, 3]), "stops", REFUSED),
     ("tflm", "a sigmoid", case("sigmoid"), "reference", REFERENCE),
     ("tflm", "a concat", case("concat of equal scales"), "reference", REFERENCE),
     ("executorch", "a one-dimensional convolution", plain("Conv", (1, 4, 9), {"w": (4, 4, 3)}), "reference", REFERENCE),
