@@ -23,6 +23,7 @@ SHAPE_BYTES = 4
 QUANTIZATION_BYTES = 28
 """OpDataBatchMatmul's quantization (K/batch_matmul.h)."""
 
+SEVERAL_SCALES = "its weights have a scale for each output, which layers of int8 alone may have"
 INT32_BIAS = "the bias is int32 and the kernel reads it as int64"
 FILTER_ZERO_POINT = "the 1x1 route ignores the zero-point of the weights, {found}"
 FILTER_ZERO_POINT_S4 = "the int4 kernel ignores the zero-point of the weights, {found}"
@@ -49,7 +50,7 @@ def fully_connected(p: Preparation) -> None:
         "!data->reference_op_data.is_per_channel || (data->reference_op_data.is_per_channel && "
         "input->type == kTfLiteInt8 && filter->type != kTfLiteInt4)"
     )
-    p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition)
+    p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition, SEVERAL_SCALES)
     if data.elem_type == "INT16":
         _int16(p, (data, weights, output), file)
     elif weights.elem_type == "INT4":

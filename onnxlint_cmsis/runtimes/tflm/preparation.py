@@ -79,10 +79,11 @@ class Preparation:
         self.forgotten_bias = False
         """Whether Prepare frees a tensor that it never allocated."""
 
-    def ensure(self, holds: bool, place: str, condition: str, stage: Stage = Stage.PREPARE) -> None:
-        """TF_LITE_ENSURE at `place`, a file and line under K."""
+    def ensure(self, holds: bool, place: str, condition: str, reason: str = "") -> None:
+        """TF_LITE_ENSURE at `place`, a file and line under K; `reason` says the condition in words."""
         if not holds:
-            raise Refused(f"{K}{place} {condition} was not true.", stage)
+            printed = f"{K}{place} {condition} was not true."
+            raise Refused(f"{reason} (micro/kernels/{place})" if reason else printed, Stage.PREPARE, printed)
 
     def ensure_equal(self, left: int, right: int, place: str, names: tuple[str, str]) -> None:
         """TF_LITE_ENSURE_EQ of two whole numbers."""
