@@ -220,11 +220,7 @@ def test_instructions_are_compared_where_both_versions_know_them(
     assert (instructions.before, instructions.after) == figure
     assert [*instructions.left_out] == left_out
     (pair,) = found.times
-<<<<<<< HEAD
     assert [one.instructions[0] for one in pair if isinstance(one, PredictedTime)] == [*figure]
-=======
-    assert [one.instructions for one in pair if isinstance(one, PredictedTime)] == [(cost, cost) for cost in figure]
->>>>>>> f935589 (Say nothing of a kernel whose channel count runs into a known error)
     over = exceeded(found, growth_limits(["instructions=2%"]))
     assert bool(over) is grown
     forms = comparison_text(found, over, 0), comparison_markdown(found, over), json.dumps(comparison_json(found, over))
