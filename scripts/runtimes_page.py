@@ -80,6 +80,18 @@ cost: next to it a fix adds channels only to avoid an error or a wrong result.
 A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
 product twice. The linter takes a value for a constant only where that rounding makes no difference.
 
+A streaming model keeps its state in resource variables. The arena holds their values and the table of as many variables
+as the model names, which the application makes with `MicroResourceVariables::Create`; `memory` shows the table as
+`resource_variables`. An application that makes it in another arena does without that part, rounded up to 16 bytes. The
+arenas of four such models were compared with those of firmware, to the byte.
+
+What CALL_ONCE runs, the first run alone computes: its layers are judged and listed, and count in no sum of instructions
+or multiply-accumulates. Operators outside the main subgraph have its number in front: `subgraph1:CONV_2D#1`.
+
+TensorFlow Lite Micro has kernels for some custom operators: TFLM_DECODE, which unpacks compressed constants, and those
+of its audio front end. Messages name the method of the resolver that registers them. With TFLM_DECODE the arena is
+known, with the others it is not.
+
 ## Revisions
 
 | runtime | revision | since | CMSIS-NN | judged by the rows of |
