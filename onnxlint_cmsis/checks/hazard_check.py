@@ -9,7 +9,7 @@ from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, r
 from onnxlint_cmsis.checks.subject import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.observed import evidence
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard
 from onnxlint_cmsis.findings import Content, Resize, Statement
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.status_use import status_text
@@ -46,7 +46,10 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
     mending: list[str] = []
     if near:
-        mending.append(f"{near[0]} {_works(near[0])}{''.join(f', and so does {one}' for one in near[1:])}.")
+        others = "".join(f", and so does {other.words}" for other in near[1:])
+        mending.append(f"{near[0].words} {_works(near[0].words)}{others}.")
+        if any(other.retrain for other in near):
+            mending.append(f"{'This' if len(near) == 1 else 'Either'} {RETRAIN}.")
     open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
     if repair and open_way:
         mending.append(way_out(*repair))

@@ -10,6 +10,7 @@ from onnxlint_cmsis.checks.shape_words import other_sizes, shape_words
 from onnxlint_cmsis.cmsis_nn.apis import releases_with
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
+from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 from onnxlint_cmsis.types import KernelCall, Pair
 
@@ -56,16 +57,31 @@ def asked(call: KernelCall) -> str:
     return f"{text} on {_shown(size.h)}x{_shown(size.w)}"
 
 
-def works(subject: Subject, hazard: Hazard) -> Iterator[str]:
-    """What the author can change so that no hazard is known: `padding=2 on width 128`, `34 output channels`."""
+class NearBy(NamedTuple):
+    """Another padding or size that no hazard is known of."""
+
+    words: str
+    """`padding=2 on width 128`, `34 output channels`."""
+    retrain: bool
+    """Whether the layer computes something else then, so that weights trained for it no longer fit."""
+
+
+def works(subject: Subject, hazard: Hazard) -> Iterator[NearBy]:
+    """What the author can change so that no hazard is known."""
+    call = subject.asked
     if not about_padding(hazard):
-        tried = other_sizes(subject.asked, hazard.when.names())
-        yield from islice((words for words, call in tried if _works(subject, call)), 1)
+        tried = other_sizes(call, hazard.when.names())
+        yield from islice((NearBy(words, False) for words, other in tried if _works(subject, other)), 1)
         return
-    for tries in (_paddings(subject.asked), _sizes(subject.asked)):
-        found = next((call for call in tries if _works(subject, call)), None)
+    for tries in (_paddings(call), _sizes(call)):
+        found = next((other for other in tries if _works(subject, other)), None)
         if found is not None:
-            yield f"{asked(found)}{_changed_output(subject.asked, found)}"
+            yield NearBy(f"{asked(found)}{_changed_output(call, found)}", not _same_windows(call, found))
+
+
+def _same_windows(call: KernelCall, other: KernelCall) -> bool:
+    """Whether a layer with another padding computes the same: each window starts where it did, and no output is new."""
+    return (call.input_dims, call.padding, call.output_dims) == (other.input_dims, other.padding, other.output_dims)
 
 
 def pad_in_front(subject: Subject) -> bool:

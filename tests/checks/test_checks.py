@@ -9,14 +9,16 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.checks.near_by import _same_windows
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, rule
 from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.findings import Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Freedom, Level
+from onnxlint_cmsis.types import Dims, Freedom, KernelCall, Level, Pair
 from support.models import finished, one_node, qdq
 
 
@@ -384,6 +386,30 @@ def test_a_hazard_names_a_padding_that_works(pads: tuple[int, int], stride: int)
         before, after = int(works[1]), int(works[2] or works[1])
         attributes = {"kernel": (5,), "pads": [before, after], "strides": [stride]}
         assert not {"CNN301", "CNN302"} & set(codes(chain((8, 8, attributes), shape=[1, 8, int(works[3])])))
+
+
+def test_advice_that_changes_what_a_layer_computes_says_so() -> None:
+    """Padding moved from before to after shifts the window; a width or an output more is another layer, too."""
+    (causal,) = lint(chain((8, 8, {"kernel": (5,), "pads": [3, 0]}), shape=[1, 8, 48]))
+    assert "padding=1 before and 2 after on width 48 works" in causal.remedy
+    said = "changes what the layer computes: retrain the model."
+    assert f"Either {said}" in causal.remedy
+    uneven = chain((8, 8, {"kernel": (2, 2), "pads": [0, 0, 1, 1]}), shape=[1, 8, 8, 8])
+    for found in lint(uneven, targets=["cortex-m4"], release="4.0.0"):
+        assert "retrain" in found.remedy or "Pad node" in found.remedy
+
+
+def test_another_padding_after_that_no_window_reaches_changes_nothing() -> None:
+    call = KernelCall("convolve_s8", Dims(1, 1, 8, 8), Dims(8, 1, 3, 8), Dims(1, 1, 3, 8), Pair(1, 3), Pair(0, 1))
+    assert _same_windows(call, call._replace(pad_after=Pair(0, 1)))
+    assert not _same_windows(call, call._replace(padding=Pair(0, 0), pad_after=Pair(0, 1)))
+    assert not _same_windows(call, call._replace(output_dims=Dims(1, 1, 4, 8), pad_after=Pair(0, 3)))
+
+
+def test_every_way_round_with_another_padding_or_stride_says_that_it_changes_the_layer() -> None:
+    for row in all_hazards():
+        words = re.findall(r"[^.]*\b(?:padding|stride)\b[^.]*\.", row.way_round)
+        assert not words or RETRAIN in row.way_round or row.caller, row.id
 
 
 def test_a_hazard_says_since_when_and_until_when() -> None:

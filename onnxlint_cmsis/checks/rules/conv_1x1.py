@@ -8,8 +8,9 @@ scratch buffer first.
 
 Before 6.0.0 a grouped layer takes the 1x1 kernel, which computes it wrongly: see CNN302.
 
-**What to do.** Move padding out of a 1x1 layer: into the layer before, or away. A grouped 1x1 layer can be
-written as several layers, or as one layer whose weights hold zeros between the groups.
+**What to do.** Move padding out of a 1x1 layer, into a Pad node in front of it; without padding it computes something
+else and has to be trained again. A grouped 1x1 layer can be written as several layers, or as one layer whose weights
+hold zeros between the groups.
 """
 
 from __future__ import annotations

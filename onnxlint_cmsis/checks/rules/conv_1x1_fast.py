@@ -4,8 +4,9 @@
 stride `arm_convolve_1x1_s8` makes one product per output row (4.0.0 and later). In CMSIS_5 (5.8.0, 5.9.0) there
 is only the fast kernel, and it also needs `input_dims.c % 4 == 0`: padding the input channels reaches it there.
 
-**What to do.** A stride in a 1x1 layer throws input pixels away; moving it into the layer before saves that
-layer's work too. Costs on CMSIS_5 have not been measured, so a channel count is reported as a note there.
+**What to do.** A stride in a 1x1 layer throws input pixels away; moving it into the layer before saves that layer's
+work too, and computes the same where the 1x1 layer alone reads that one. Costs on CMSIS_5 have not been measured, so a
+channel count is reported as a note there.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 and no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses no SIMD instruction on any
 CPU.
 
-**What to do.** Remove the dilation, or run the batch as single inferences.
+**What to do.** Run the batch as single inferences. A layer without the dilation computes something else: retrain it.
 """
 
 from __future__ import annotations

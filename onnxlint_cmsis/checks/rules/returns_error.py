@@ -6,7 +6,8 @@ runtimes abort the inference. The shape of this layer on this release and CPU is
 
 **What to do.** The message gives the sizes that matter, what they would have to be and what avoids the case:
 often a channel count that takes another kernel, otherwise other padding, another release, or another form of the
-layer.
+layer. Other padding, strides and sizes of the input change what the layer computes: the model has to be trained with
+them. A Pad node in front of the layer, and channels of zeros, change nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ the defect is known (`known`): reproduced by running the real library against a 
 read in the source.
 
 **What to do.** The message names a way round where one is known: a channel count that takes another kernel,
-explicit padding in front of the layer, or a release without the defect.
+explicit padding in front of the layer, or a release without the defect. Other padding, strides and sizes of the
+input change what the layer computes: the model has to be trained with them. A Pad node in front of the layer, and
+channels of zeros, change nothing.
 """
 
 from __future__ import annotations

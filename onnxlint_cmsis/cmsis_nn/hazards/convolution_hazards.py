@@ -34,7 +34,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     TAPS,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, RETRAIN, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
 _S8 = "arm_convolve_s8"
@@ -201,7 +201,7 @@ HAZARDS = (
         evidence="read in the source",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for these groups",
         what="The channels do not divide by the number of groups: ARM_CMSIS_NN_ARG_ERROR.",
-        way_round="Choose input and output channels that the number of groups divides.",
+        way_round=f"Choose input and output channels that the number of groups divides. This {RETRAIN}.",
         status=-1,
     ),
     Hazard(

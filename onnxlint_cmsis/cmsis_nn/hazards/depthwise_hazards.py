@@ -22,13 +22,13 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_W,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, RETRAIN, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
 _FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 _FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
-_LESS_PADDING = "Choose less padding, or let the runtime pad in a separate layer."
+_LESS_PADDING = f"Let the runtime pad in a separate layer. Less padding works, too, but {RETRAIN}."
 _DSP = (Isa.DSP,)
 _READ = "read in the source"
 

@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     RIGHT_PAD_NUM,
     STRIDE_W,
 )
-from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, MVE_ONLY, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, MVE_ONLY, RETRAIN, Hazard, Origin
 
 _S8, _S4 = "arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8")
@@ -111,7 +111,7 @@ HAZARDS = (
         brief="reads outside the input",
         what=f"A window lies wholly in the padding on the left or on the right; {_IN_ASSEMBLY}",
         assembly=True,
-        way_round="Choose less padding, or let the runtime pad in a separate layer.",
+        way_round=f"Let the runtime pad in a separate layer. Less padding works, too, but {RETRAIN}.",
     ),
     Hazard(
         id="conv-1xn-window-outside",

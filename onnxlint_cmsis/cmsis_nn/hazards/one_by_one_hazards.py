@@ -5,9 +5,9 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
 from onnxlint_cmsis.cmsis_nn.names import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTER_H, PAD_AFTER_W, STRIDE_H, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, RETRAIN, Hazard, Origin
 
-_NO_PAD_AFTER = "Choose a padding of 0 after, or let the runtime pad in a separate layer."
+_NO_PAD_AFTER = f"Let the runtime pad in a separate layer. A padding of 0 after works, too, but {RETRAIN}."
 
 # What is asked for after reaches at least that far less stride - 1, and never farther.
 _AFTER_FAST = any_of(unequal(PAD_AFTER_H, 0), unequal(PAD_AFTER_W, 0))

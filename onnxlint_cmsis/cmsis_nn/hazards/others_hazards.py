@@ -22,7 +22,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_W,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, RETRAIN, Hazard, Origin
 from onnxlint_cmsis.types import Isa
 
 _FROM_6 = ("6.0.0", "7.0.0", "main")
@@ -57,7 +57,8 @@ def _average(name: str, function: str, since: str) -> Hazard:
         evidence=_READ,
         brief="returns ARM_CMSIS_NN_ARG_ERROR for a window without input",
         what="A window holds no input at all, only padding: average pooling returns an argument error.",
-        way_round="Choose a padding below the window's size and an output that no window starts behind the input.",
+        way_round="Choose a padding below the window's size and an output that no window starts behind the input. This "
+        f"{RETRAIN}.",
         status=-1,
     )
 

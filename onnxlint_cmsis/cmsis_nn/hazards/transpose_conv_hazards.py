@@ -5,11 +5,14 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.expressions import maximum, named
 from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_H, IN_W, OUT_H, OUT_W, PAD_H, PAD_W, STRIDE_H, STRIDE_W
-from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import CONVOLUTION, RETRAIN, Hazard, Origin
 
 _KERNEL = "arm_transpose_conv_s8"
 _FILE = f"{CONVOLUTION}{_KERNEL}.c"
-_REVERSE = "Give it 17 or more input channels with strides of at most 2: convolution with reversed weights is right."
+_REVERSE = (
+    "Give it 17 or more input channels with strides of at most 2: convolution with reversed weights is right. Channels "
+    f"of zeros change nothing, another stride {RETRAIN}."
+)
 
 # 7.0.0 writes stride.h rows for each input row from the first whose top padding is used up.
 _ROWS_7_0 = named("rows_written", (IN_H - (PAD_H + STRIDE_H - 1) // STRIDE_H) * STRIDE_H)
@@ -103,7 +106,7 @@ HAZARDS = (
         what="The wrapper runs a convolution with a padding of filter - 1 - padding, which is negative where the "
         "padding is the filter's size or more: status SUCCESS, wrong values.",
         breach=TRUE,
-        way_round="Choose a padding below the filter's size.",
+        way_round=f"Choose a padding below the filter's size. This {RETRAIN}.",
     ),
     Hazard(
         id="tconv-scratch-too-small",
@@ -117,6 +120,7 @@ HAZARDS = (
         brief="writes past its scratch buffer",
         what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "
         "scratch buffer.",
-        way_round="Choose a stride along the width that is no greater than the kernel's width or the other stride.",
+        way_round="Choose a stride along the width that is no greater than the kernel's width or the other stride. "
+        f"This {RETRAIN}.",
     ),
 )
