@@ -30,7 +30,7 @@ from onnxlint_cmsis.cmsis_nn.names import (
     STRIDE_W,
     TAPS,
 )
-from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard
 
 LARGEST_U16 = 0xFFFF
 _INDEX = 128
@@ -70,7 +70,7 @@ _ODD_OUTPUT = UncheckedFault(
     "leaves out the last column of an odd output and runs past its buffer",
     "Its code for DSP computes two columns at a time and leaves the last one of a row in the buffer, which grows with "
     "every row.",
-    "The basic function takes any square output; or crop or pad the input so that the output is even.",
+    f"The basic function takes any square output. Another input size, so that the output is even, {RETRAIN}.",
 )
 
 
@@ -82,7 +82,7 @@ _IN_PLACE = UncheckedFault(
     "pools columns that it has overwritten with results",
     "Its code for DSP pools along the width in place; where the padding is as large as the stride, a result lands on a "
     "column that a window still reads.",
-    "Use a stride above the padding, or put a Pad in front.",
+    f"Put a Pad in front. A stride above the padding works, too, but {RETRAIN}.",
 )
 
 
