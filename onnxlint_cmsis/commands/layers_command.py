@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import add_color, columns, wants_color
+from onnxlint_cmsis.commands.terminal import add_color, beside_names, columns, wants_color
 from onnxlint_cmsis.errors import CalibrationError, UsageError
 from onnxlint_cmsis.reporters.plain import json_text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.layers_report import LayersReport, Total
 
 DESCRIPTION = (
-    "Show every layer of a model: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
+    "Show every layer of models: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
     "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
     "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that only move "
     "or convert elements (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
@@ -34,7 +34,7 @@ MEANING = "predicted instructions retired, not cycles; null where unknown"
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("layers", DESCRIPTION)
-    parser.add_argument("file", metavar="FILE", help="model file, - for standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="model file, - for standard input")
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
     parser.add_argument(
@@ -52,17 +52,28 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     args = make_parser().parse_args(argv)
-    report = _report(args.file, configuration(args).settings_for(args.file), args.calibration)
+    settings = configuration(args)
+    reports = [(file, _report(file, settings.settings_for(file), args.calibration)) for file in args.files]
     if args.form == "json":
-        total = [_fields(each) for each in report.totals]
-        shown = {"version": VERSION, "path": args.file, "layers": report.rows, "totals": total, "instructions": MEANING}
-        sys.stdout.write(json_text(shown))
+        shown = [
+            {
+                "version": VERSION,
+                "path": file,
+                "layers": report.rows,
+                "totals": [_fields(each) for each in report.totals],
+                "instructions": MEANING,
+            }
+            for file, report in reports
+        ]
+        sys.stdout.write(json_text(shown if len(shown) > 1 else shown[0]))
     else:
         from onnxlint_cmsis.commands.layers_text import layers_text
 
-        sys.stdout.write(
-            layers_text(report, columns(), full_names=args.full_names, color=wants_color(args.color, sys.stdout))
-        )
+        color = wants_color(args.color, sys.stdout)
+        texts = [
+            (file, layers_text(report, columns(), full_names=args.full_names, color=color)) for file, report in reports
+        ]
+        sys.stdout.write(beside_names(texts))
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.commands.terminal import columns
+from onnxlint_cmsis.commands.terminal import beside_names, columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
@@ -32,7 +32,8 @@ STDIN_NAME = f"stdin{TFLITE}"
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("memory", DESCRIPTION)
-    parser.add_argument("file", metavar="FILE", help="model file, - for a .tflite model from standard input")
+    text = "model file, - for a .tflite model from standard input"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
     add_keys(parser, KEYS)
     return parser
@@ -41,18 +42,24 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the arena of a model on every target; 1 where a target has none."""
     args = make_parser().parse_args(argv)
-    name = STDIN_NAME if args.file == STDIN else args.file
-    settings = configuration(args).settings_for(name)
-    if is_tflite_path(name):
-        _check_runtime(str(settings.raw["runtime"]))
-    reports = _reports(args.file, name, settings)
-    if args.form == "json":
-        head = {"version": VERSION, "path": args.file, "runtime": settings.runtime.label}
-        sys.stdout.write(json_text({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports}))
-    else:
-        sys.stdout.write(f"{wrapped(_headline(settings), columns())}\n\n")
-        sys.stdout.write("\n".join(_text(report) for report in reports))
-    return 0 if all("arena_used" in report for report in reports) else 1
+    configured, shown, texts = configuration(args), [], []
+    for file in args.files:
+        name = STDIN_NAME if file == STDIN else file
+        settings = configured.settings_for(name)
+        if is_tflite_path(name):
+            _check_runtime(str(settings.raw["runtime"]))
+        reports = _reports(file, name, settings)
+        head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
+        shown.append({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports})
+        if args.form == "text":
+            headline = wrapped(_headline(settings), columns())
+            texts.append((file, f"{headline}\n\n{_joined(reports)}"))
+    sys.stdout.write(beside_names(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
+    return 0 if all("arena_used" in report for each in shown for report in each["targets"]) else 1
+
+
+def _joined(reports: list[dict[str, object]]) -> str:
+    return "\n".join(_text(report) for report in reports)
 
 
 def _headline(settings: Settings) -> str:

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from onnxlint_cmsis.commands.options import PROGRAM
@@ -15,6 +16,13 @@ from onnxlint_cmsis.reporters.plain import printable
 def say(text: str) -> None:
     """Print one line to standard error."""
     print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
+
+
+def beside_names(texts: Sequence[tuple[str, str]]) -> str:
+    """The texts about files, each below its file's name; the text alone where there is one."""
+    if len(texts) == 1:
+        return texts[0][1]
+    return "\n".join(f"{printable(file)}\n{text}" for file, text in texts)
 
 
 def wants_color(choice: str, stream: TextIO) -> bool:

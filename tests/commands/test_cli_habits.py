@@ -214,3 +214,21 @@ def test_the_python_api_takes_a_model_of_onnx() -> None:
     first, second = ([one.text for one in lint(each, targets=["cortex-m55"]).findings] for each in given)
     assert first == second != []
     assert layers(given[0]).rows == layers(given[1]).rows
+
+
+@pytest.mark.parametrize("command", ["layers", "memory"])
+def test_several_files_are_shown_one_after_the_other(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts, shown = [], []
+    for name in ("a.onnx", "b.onnx"):
+        write_model(Path(name))
+        main([command, "--isolated", "--target", "cortex-m4", name])
+        texts.append(f"{name}\n{capsys.readouterr().out}")
+        main([command, "--isolated", "--target", "cortex-m4", "--output-format", "json", name])
+        shown.append(json.loads(capsys.readouterr().out))
+    main([command, "--isolated", "--target", "cortex-m4", "a.onnx", "b.onnx"])
+    assert capsys.readouterr().out == "\n".join(texts)
+    main([command, "--isolated", "--target", "cortex-m4", "--output-format", "json", "a.onnx", "b.onnx"])
+    assert json.loads(capsys.readouterr().out) == shown

@@ -50,7 +50,7 @@ def test_screens(name: str, columns: int, capsys: pytest.CaptureFixture[str], mo
 
 
 @needs_models
-@pytest.mark.parametrize("form", [["--output-format", "concise"], ["--diff"], ["--explain", "--min-level", "note"]])
+@pytest.mark.parametrize("form", [["--diff"], ["--explain", "--min-level", "note"]])
 def test_no_line_is_wider_than_the_terminal(
     form: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
