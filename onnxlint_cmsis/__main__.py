@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from contextlib import suppress
-
-from onnxlint_cmsis.cli import main
 
 
 def run() -> None:
     """End the process with the exit code of the command line."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C ends the process at once: an exception inside the start of numpy or onnx would abort it with a trace.
+        # What has to be finished or cleaned up holds signals itself (`atomic`, `workers`, `scan`).
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _open_closed_streams()
+    from onnxlint_cmsis.cli import main
+
     if "OMP_NUM_THREADS" not in os.environ:  # the user's number of threads, which OpenBLAS reads too
         # numpy starts OpenBLAS, whose waiting threads take a quarter of a run; nothing here is large enough for them
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -21,6 +27,20 @@ def run() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)  # files are closed and workers ended by now; taking modules apart one by one takes a sixth of a run
+
+
+def _open_closed_streams() -> None:
+    """Connect standard streams that are closed (`>&-`) with the null device.
+
+    Python has None in place of such a stream, and the next file that is opened would get its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 DEADLY = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a process unless it says otherwise."""
@@ -38,12 +47,9 @@ def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None
     `check` sees the finished file before it takes the old one's place, and may raise to leave that alone. An exception
     or a signal leaves the old file as it was, and no other.
     """
-    import tempfile
-
     real = path.resolve()
-    with _signals_held() as held:
-        handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-        new = Path(name)
+    remove_leftovers(real)
+    with _signals_held() as held, _draft(real) as (new, handle):
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -59,6 +65,63 @@ def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None
                 new.unlink()
             raise
     _sync_folder(real.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove drafts of a file whose process was killed before it could put them in the file's place.
+
+    A process holds a lock on its draft as long as it lives. Where the system has no such locks, nothing is removed.
+    """
+    if fcntl is None:
+        return
+    real = path.resolve()
+    name = re.compile(re.escape(_draft_prefix(real)) + r"[a-z0-9_]{8}")
+    with contextlib.suppress(OSError), os.scandir(real.parent) as entries:
+        for draft in [each.path for each in entries if name.fullmatch(each.name)]:
+            with contextlib.suppress(OSError):
+                _remove_abandoned(draft)
+
+
+def _draft_prefix(real: Path) -> str:
+    """How the names of a file's drafts begin; a name has room for 255 bytes."""
+    return f".{real.name[:50]}.onnxlint-"
+
+
+def _remove_abandoned(draft: str) -> None:
+    """Remove a regular file of this user that no process holds a lock on. Raises OSError where one does."""
+    handle = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.lstat(draft), status):
+                os.unlink(draft)  # noqa: PTH108
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _draft(real: Path) -> Iterator[tuple[Path, int]]:
+    """A new file beside another, with a handle to write to; it is locked until it is in the other's place or gone."""
+    import tempfile
+
+    while True:
+        handle, name = tempfile.mkstemp(dir=real.parent, prefix=_draft_prefix(real))
+        lock = os.dup(handle)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        if fcntl is None or os.fstat(lock).st_nlink:
+            break
+        os.close(handle)  # another process took it for abandoned before it was locked
+        os.close(lock)
+    if fcntl is None:  # a file that is open cannot be replaced there
+        os.close(lock)
+    try:
+        yield Path(name), handle
+    finally:
+        if fcntl is not None:
+            os.close(lock)
 
 
 def _replace(new: Path, old: Path, held: list[int]) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from pathlib import Path
 from typing import BinaryIO
 
-TEXT = 2**24
-"""Bytes of the largest configuration, baseline and text that is read."""
+PIECE = 2**20
+"""Bytes that are read of a stream at once."""
+TEXT = 2**26
+"""Bytes of the largest configuration, baseline or line that is read."""
 MODEL = 2**31 - 1
 """Bytes of the largest model that is read into memory: protobuf and flatbuffers go no further."""
 
@@ -32,10 +35,9 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 def read_stream(stream: BinaryIO, most: int, name: str) -> bytes:
     """All that a stream holds. Raises NotReadError for more than `most` bytes."""
-    pieces, left = [], most + 1
-    while left and (piece := stream.read(min(left, TEXT))):
-        pieces.append(piece)
-        left -= len(piece)
-    if not left:
-        raise NotReadError(0, f"has more than {most} bytes, the most that is read", name)
-    return b"".join(pieces)
+    found = io.BytesIO()
+    while piece := stream.read(PIECE):
+        if found.tell() + len(piece) > most:
+            raise NotReadError(0, f"has more than {most} bytes, the most that is read", name)
+        found.write(piece)
+    return found.getvalue()

@@ -19,15 +19,14 @@ HABITS = {"version": "--version", "help": "--help", "check": "lint PATHS", "expl
 
 def main(argv: list[str]) -> int:
     """Run a command line without the program's name; the exit code."""
-    command, rest = chosen(argv)
-    if argv and argv[0] in HABITS and not os.path.lexists(argv[0]):
-        return complain(f"there is no command '{argv[0]}'; did you mean {HABITS[argv[0]]}?")
-    near = _command_meant(argv)
-    if near:
-        return complain(f"'{argv[0]}' is neither a file, a folder nor a command; did you mean the command {near}?")
     try:
         _escape_unprintable()
-        code = _run(command, rest)
+        if argv and argv[0] in HABITS and not os.path.lexists(argv[0]):
+            return complain(f"there is no command '{argv[0]}'; did you mean {HABITS[argv[0]]}?")
+        near = _command_meant(argv)
+        if near:
+            return complain(f"'{argv[0]}' is neither a file, a folder nor a command; did you mean the command {near}?")
+        code = _run(*chosen(argv))
         sys.stdout.flush()
     except BrokenPipeError:
         # the reader is gone: nothing may be written again, not even while Python shuts down

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.results.fingerprint import identity
@@ -61,10 +62,10 @@ def read(path: str) -> Baseline:
     import json
 
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        data = json.loads(read_regular(path, TEXT).decode("utf-8-sig"))
     except OSError as error:
         raise BaselineError(f"{path}: the baseline cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"{path}: the baseline is not valid JSON: {error}") from error
     version = data.get("version") if isinstance(data, dict) else None
     if version != VERSION:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.bounded_reading import TEXT
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
 from onnxlint_cmsis.commands.discover import STDIN
 from onnxlint_cmsis.config.keys import ROUTE_TARGET
@@ -15,7 +16,8 @@ from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
+    from typing import BinaryIO
 
     from onnxlint_cmsis.types import Target
 
@@ -53,11 +55,13 @@ def answer_file(args: argparse.Namespace, answer: Answer) -> int:
         return _answer_lines(file, target, answer)
 
 
-def _answer_lines(lines: Iterable[bytes], target: Target, answer: Answer) -> int:
+def _answer_lines(lines: BinaryIO, target: Target, answer: Answer) -> int:
     code = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(iter(lambda: lines.readline(TEXT), b""), 1):
         if not line.strip():
             continue
+        if len(line) == TEXT:
+            raise UsageError(f"line {number} has {TEXT} bytes or more; a record is one line")
         try:
             result = answer(_record(line), target)
         except Exception as error:

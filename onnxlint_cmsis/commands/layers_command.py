@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.discover import STDIN
+from onnxlint_cmsis.commands.discover import STDIN, standard_input
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import add_color, beside_names, columns, wants_color
 from onnxlint_cmsis.errors import CalibrationError, UsageError
@@ -89,7 +89,7 @@ def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
 
     if calibration and settings.api != "legacy":
         raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
-    data = sys.stdin.buffer.read() if path == STDIN else None
+    data = standard_input() if path == STDIN else None
     try:
         return layers_report("<stdin>" if path == STDIN else path, settings, data, calibration=calibration)
     except CalibrationError as error:

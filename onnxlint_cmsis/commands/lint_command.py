@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.discover import STDIN, discover
+from onnxlint_cmsis.commands.discover import STDIN, discover, standard_input
 from onnxlint_cmsis.commands.gitignore import ignored_by_git
 from onnxlint_cmsis.commands.lint_jobs import Job, lint_all
 from onnxlint_cmsis.commands.lint_options import STDIN_NAME, make_parser
@@ -41,8 +41,12 @@ def run(argv: list[str]) -> int:
     )
     for folder in found.empty:
         say(f"warning: no .onnx or .tflite file in {folder}")
+    for folder in found.unreadable:
+        say(f"error: {folder}")
+    least = 2 if found.unreadable else 0
     if args.show_files:
-        return _print("".join(f"{printable(path)}\n" for path in found.files))
+        _print("".join(f"{printable(path)}\n" for path in found.files))
+        return least
     mode = _mode(args)
     files = _each_once(found.files) if mode else found.files
     _check_outputs(args, files)
@@ -53,7 +57,7 @@ def run(argv: list[str]) -> int:
 
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     _check_baselines(jobs)
-    return _report(args, _lint(args, jobs), leading)
+    return _report(args, _lint(args, jobs), leading, least)
 
 
 def _respects(settings: Configuration, folder: str) -> bool:
@@ -93,7 +97,7 @@ def _job(path: str, configuration: Configuration, args: argparse.Namespace) -> J
     settings = configuration.settings_for(name)
     if args.write_baseline:  # a new baseline owes nothing to an old one
         settings = replace(settings, baseline="")
-    return Job(name, settings, sys.stdin.buffer.read() if path == STDIN else None)
+    return Job(name, settings, standard_input() if path == STDIN else None)
 
 
 def _check_baselines(jobs: list[Job]) -> None:
@@ -128,15 +132,15 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     return linted
 
 
-def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings) -> int:
-    """Write the report, or the new baseline; the exit code."""
+def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, least: int) -> int:
+    """Write the report, or the new baseline; the exit code, `least` or a larger one."""
     from onnxlint_cmsis.commands.outcome import conclude
     from onnxlint_cmsis.reporters import render
 
     if args.write_baseline:
-        return _write_baseline(args, linted)
+        return max(least, _write_baseline(args, linted))
     outcome = conclude(linted, leading.output_format)
-    code = _exit_code(args, outcome)
+    code = max(least, _exit_code(args, outcome))
     run_ = _run(args, linted, outcome, leading, code)
     text = render(leading.output_format, run_)
     if args.output_file:

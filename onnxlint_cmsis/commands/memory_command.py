@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.discover import STDIN
+from onnxlint_cmsis.commands.discover import STDIN, standard_input
 from onnxlint_cmsis.commands.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.commands.terminal import beside_names, columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
@@ -79,7 +79,7 @@ def _check_runtime(text: str) -> None:
 def _reports(file: str, name: str, settings: Settings) -> list[dict[str, object]]:
     from onnxlint_cmsis.graph.model_error import ModelError
 
-    data = sys.stdin.buffer.read() if file == STDIN else None
+    data = standard_input() if file == STDIN else None
     try:
         if is_tflite_path(name):
             from onnxlint_cmsis.tflite_files.memory_report import memory_reports

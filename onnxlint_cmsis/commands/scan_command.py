@@ -52,6 +52,7 @@ def run(argv: list[str]) -> int:
     from onnxlint_cmsis.fleet.parts import PartFolder
     from onnxlint_cmsis.fleet.scan import scan
     from onnxlint_cmsis.fleet.scan_model import ScanJob
+    from onnxlint_cmsis.fleet.workers import ended_by_signal
 
     settings = _settings(configuration(args))
     parts = PartFolder(args.out, _digest(settings))
@@ -62,7 +63,8 @@ def run(argv: list[str]) -> int:
     jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if url not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
-        statuses = scan(jobs, _doing(args), parts, args.batch, progress.step)
+        with ended_by_signal():  # rows that wait are written all the same
+            statuses = scan(jobs, _doing(args), parts, args.batch, progress.step)
     finally:
         progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"

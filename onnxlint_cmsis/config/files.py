@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from onnxlint_cmsis.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.errors import UsageError, did_you_mean
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -66,7 +67,7 @@ def _section(path: Path) -> dict[str, object] | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")  # editors of Windows begin with a mark
+        return read_regular(path, TEXT).decode("utf-8-sig")  # editors of Windows begin with a mark
     except OSError as error:
         raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -81,7 +82,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         values: dict[str, Any] = tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     return values
 

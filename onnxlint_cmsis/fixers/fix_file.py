@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.atomic import remove_leftovers
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
@@ -39,6 +40,8 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
         return FixedFile(
             _untouched(settings, f"the rules that {policy} acts on, {kinds}, do not run on it or are not fixable")
         )
+    if write:
+        remove_leftovers(Path(path))
     try:
         data, names = open_buffer(path)[:], Path(path).stat().st_nlink
         fixed = fix_model(path, data, fix_request(settings, path))

@@ -103,7 +103,7 @@ def team(size: int) -> Iterator[list[Worker]]:
     """So many workers, all ended at the end; SIGTERM and SIGHUP end the run as Ctrl-C does."""
     method = "fork" if sys.platform == "linux" else "spawn"  # no thread runs here that a fork could upset
     workers = [Worker(multiprocessing.get_context(method)) for _ in range(size)]
-    with _ended_by_signal():
+    with ended_by_signal():
         try:
             yield workers
         finally:
@@ -153,7 +153,7 @@ def _end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signal() -> Iterator[None]:
+def ended_by_signal() -> Iterator[None]:
     """Make signals that end a process raise SystemExit, so that no worker goes on without it."""
 
     def end(number: int, _frame: object) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.bounded_reading import MODEL, read_regular
 from onnxlint_cmsis.errors import CalibrationError
 from onnxlint_cmsis.proof.inputs import UnfedError
 from onnxlint_cmsis.proof.onnx_model import OnnxModel
@@ -73,9 +76,16 @@ def _samples(path: str, inputs: list[Input]) -> Iterator[Arrays]:
 
 def _loaded(path: str, names: list[str]) -> Arrays:
     try:
-        found = np.load(Path(path), allow_pickle=False)
+        data = read_regular(path, MODEL)
+        if zipfile.is_zipfile(io.BytesIO(data)):
+            sizes = sum(each.file_size for each in zipfile.ZipFile(io.BytesIO(data)).infolist())
+            if sizes > MODEL:
+                raise CalibrationError(f"{path}: its arrays have {sizes} bytes; {MODEL} are read at most")
+        found = np.load(io.BytesIO(data), allow_pickle=False)
         arrays = dict(found) if hasattr(found, "files") else {names[0]: found}
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
+        raise CalibrationError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise CalibrationError(f"{path}: not an .npy or .npz file that NumPy reads: {error}") from None
     missing = [name for name in names if name not in arrays]
     if missing:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from onnxlint_cmsis.cli import main
 from support import paths
 from support.fix_command import contents, run, text
 from support.fixable_models import gaining, nothing
@@ -126,3 +131,112 @@ def test_a_file_that_stays_says_nothing_of_its_other_names(tmp_path):
     (tmp_path / "m.onnx").write_bytes(nothing())
     os.link(tmp_path / "m.onnx", tmp_path / "copy")
     assert "hard link" not in text(run(tmp_path, "--fix", "m.onnx"))
+
+
+NAMED = (
+    ("m.onnx", "--config", "{}"), ("m.onnx", "--isolated", "--baseline", "{}"), ("layers", "{}"), ("memory", "{}"),
+    ("widths", "{}"), ("compare", "m.onnx", "{}"), ("report", "{}", "-o", "p.html"),
+    ("layers", "m.onnx", "--api", "legacy", "--calibration", "{}"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NAMED, ids=" ".join)
+@pytest.mark.parametrize("made", [endless_device, pipe])
+def test_a_file_that_is_named_is_a_regular_one(tmp_path, made, words):
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    made(tmp_path / "named")
+    done = at_once_any(tmp_path, *(word.format("named") for word in words))
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"named" in done.stderr and b"regular file" in done.stderr, done.stderr
+
+
+def test_a_baseline_of_the_configuration_is_a_regular_file(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    (tmp_path / "onnxlint-cmsis.toml").write_text('baseline = "/dev/zero"\n')
+    done = at_once_any(tmp_path, "m.onnx")
+    assert done.returncode == 2
+    assert b"/dev/zero: the baseline cannot be read: is not a regular file" in done.stderr
+
+
+def test_a_configuration_is_no_device(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    (tmp_path / "onnxlint-cmsis.toml").symlink_to("/dev/zero")
+    assert at_once_any(tmp_path, "m.onnx").returncode == 0  # what is no regular file is no configuration
+
+
+@pytest.mark.parametrize("command", [("lint", "-"), ("layers", "-"), ("memory", "-"), ("route",), ("cost",)])
+def test_an_endless_standard_input_is_bounded(tmp_path, command):
+    code = (
+        "import sys\n"
+        "from onnxlint_cmsis import bounded_reading, cli\n"
+        "from onnxlint_cmsis.commands import discover, json_lines\n"
+        "discover.MODEL = json_lines.TEXT = 10_000_000\n"
+        "sys.exit(cli.main(sys.argv[1:]))\n"
+    )
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], cwd=tmp_path, check=False, capture_output=True, timeout=60,
+            stdin=endless, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert b"10000000 bytes" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "a = " + "[" * 100_000])
+@pytest.mark.parametrize("option", ["--config", "--baseline"])
+def test_nesting_without_end_is_one_line(tmp_path, option, text):
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    (tmp_path / "deep.toml").write_text(text)
+    done = at_once_any(tmp_path, "m.onnx", option, "deep.toml")
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1 and b"not valid" in done.stderr, done.stderr[:500]
+
+
+def test_an_archive_of_calibration_inputs_is_bounded(tmp_path):
+    """Two gigabytes of zeros take two megabytes of a zip file."""
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "|i1", "fortran_order": False, "shape": (2**40,)})
+    (tmp_path / "huge.npy").write_bytes(header.getvalue())
+    whole = zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+    with whole as archive, archive.open("x.npy", "w", force_zip64=True) as member:
+        for _ in range(2049):
+            member.write(bytes(2**20))
+    for name in ("huge.npy", "bomb.npz"):
+        done = at_once_any(tmp_path, "layers", "m.onnx", "--api", "legacy", "--calibration", name)
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"onnxlint-cmsis: error: --calibration: " + name.encode()), done.stderr
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path, inner, capsys, monkeypatch):
+    """The rest is linted all the same."""
+    (tmp_path / "m.onnx").write_bytes(nothing())
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "n.onnx").write_bytes(nothing())
+    scan = os.scandir
+
+    def refusing(path):
+        if str(path).endswith("shut"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    monkeypatch.chdir(tmp_path)
+    named = "." if inner else "shut"
+    for words in ((), ("--show-files",), ("--exit-zero",), ("--write-baseline", "b.json"), ("--output-format", "json")):
+        assert main(["--isolated", named, *words]) == 2
+        said = capsys.readouterr()
+        assert "shut: the folder cannot be listed: Permission denied\n" in said.err
+        assert "no .onnx" not in said.err
+        if words == ("--output-format", "json"):
+            assert json.loads(said.out)["exit_code"] == 2
+
+
+def at_once_any(folder, *argv):
+    """The program with the configuration that it finds, which must not wait for anyone."""
+    return subprocess.run(
+        [sys.executable, "-m", "onnxlint_cmsis", *argv],
+        cwd=folder, check=False, capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from onnxlint_cmsis import __main__ as start
+from onnxlint_cmsis import cli
+from support.fixable_models import gaining
+from support.paths import ROOT
+from support.signals import heeding, ignoring
 
 
 @pytest.mark.parametrize(
@@ -19,6 +29,90 @@ def test_a_run_starts_no_threads_of_openblas_unless_asked(
     monkeypatch.setattr(os, "environ", dict(given))
     monkeypatch.setattr(os, "_exit", lambda _code: None)
     monkeypatch.setattr(start.gc, "set_threshold", lambda _number: None)
-    monkeypatch.setattr(start, "main", lambda _argv: 0)
+    monkeypatch.setattr(cli, "main", lambda _argv: 0)
     start.run()
     assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
+
+
+COMMANDS = (
+    ("m.onnx",), ("--help",), ("--version",), ("m.onnx", "--diff"), ("m.onnx", "--output-format", "json"),
+    ("--show-files", "."), ("--show-settings", "m.onnx"), ("m.onnx", "--write-baseline", "b.json"), ("none.onnx",),
+    ("layers", "m.onnx"), ("memory", "m.onnx"), ("compare", "m.onnx", "m.onnx"), ("widths", "m.onnx"),
+    ("report", "m.onnx", "-o", "p.html"), ("rule", "--all"), ("rule",), ("config",), ("config-schema",),
+    ("layerz", "m.onnx"),
+    ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("cost", "none.jsonl"),
+    ("route", "--wrapper", "convolve_s8", "--in", "1,8,8,4", "--filter", "4,3,3,4", "--out", "1,6,6,4"),
+)  # fmt: skip
+posix = pytest.mark.skipif(os.name == "nt", reason="this system has no POSIX signals and descriptors")
+
+
+def program(folder: Path, redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The program in a shell that redirects its streams."""
+    line = f'exec "$@" {redirection}'
+    argv = ["sh", "-c", line, "sh", sys.executable, "-m", "onnxlint_cmsis", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@posix
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_closed_streams_change_no_exit_code(words: tuple[str, ...], tmp_path: Path) -> None:
+    """`>&-` closes standard output: what is written goes nowhere, and into no file that is opened later."""
+    (tmp_path / "m.onnx").write_bytes(gaining())
+    expected = program(tmp_path, "", *words)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for redirection in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        shutil.rmtree(tmp_path / "rows", ignore_errors=True)
+        done = program(tmp_path, redirection, *words)
+        assert done.returncode == expected.returncode, (redirection, done.stderr)
+        assert done.stderr == ("" if "2>" in redirection else expected.stderr)
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == files
+
+
+@posix
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_reader_that_goes_is_no_error(words: tuple[str, ...], tmp_path: Path) -> None:
+    """As `| head -1` goes: nothing more is said, and the exit code is the command's own or that of a broken pipe."""
+    (tmp_path / "m.onnx").write_bytes(gaining())
+    expected = program(tmp_path, "", *words)
+    shutil.rmtree(tmp_path / "rows", ignore_errors=True)
+    read, write = os.pipe()
+    os.close(read)
+    argv = [sys.executable, "-m", "onnxlint_cmsis", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        argv, cwd=tmp_path, env=environment, stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert done.returncode in (expected.returncode, cli.BROKEN_PIPE)
+    assert done.stderr == expected.stderr
+
+
+@posix
+def test_ctrl_c_at_the_start_shows_no_traceback(tmp_path: Path) -> None:
+    """While modules are imported, too: the process ends by the signal, or with the exit code that stands for it."""
+    (tmp_path / "m.onnx").write_bytes(gaining())
+    code = "import sys; sys.argv = ['x', 'm.onnx']; from onnxlint_cmsis.__main__ import run; print(flush=True); run()"
+    for step in range(12):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeding,
+        )  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.02 * step)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err, err
+        assert process.returncode in (-signal.SIGINT, cli.INTERRUPTED, 0, 1)
+
+
+@posix
+def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path) -> None:
+    code = "import os, signal; from onnxlint_cmsis.__main__ import run; os.kill(os.getpid(), signal.SIGINT); run()"
+    argv = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        argv, cwd=tmp_path, env=environment, capture_output=True, check=False, preexec_fn=ignoring(signal.SIGINT)
+    )
+    assert done.returncode == 0, done.stderr

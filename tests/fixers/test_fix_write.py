@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis import atomic
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.fixers.fix_file import fix_file
 from onnxlint_cmsis.fixers.write import replace_file
 from support.signals import heeding, ignoring
 
@@ -176,3 +178,61 @@ def test_handlers_of_signals_are_put_back(model: Path) -> None:
     before = [signal.getsignal(number) for number in atomic.DEADLY]
     replace_file(model, b"new")
     assert [signal.getsignal(number) for number in atomic.DEADLY] == before
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from onnxlint_cmsis.atomic import write_bytes
+write_bytes(Path(sys.argv[1]), b"new", check=lambda new: (print(new.name, flush=True), {then}))
+"""
+needs_locks = pytest.mark.skipif(atomic.fcntl is None, reason="this system has no locks that end with a process")
+
+
+@needs_locks
+def test_what_a_killed_process_left_is_removed_by_the_next(model: Path) -> None:
+    code = KILLED.format(then="os.kill(os.getpid(), signal.SIGKILL)")
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code, str(model)], capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert len(list(model.parent.iterdir())) == 2  # that of the run before is gone
+    fix_file(str(model), make_settings(str(model)), write=False)
+    assert len(list(model.parent.iterdir())) == 2  # who writes nothing removes nothing
+    fix_file(str(model), make_settings(str(model)), write=True)
+    assert alone(model, b"old")
+
+
+@needs_locks
+def test_the_draft_of_a_process_that_lives_stays(model: Path) -> None:
+    code = KILLED.format(then="sys.stdin.read()")
+    argv = [sys.executable, "-c", code, str(model)]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    draft = model.parent / process.stdout.readline().strip()
+    atomic.remove_leftovers(model)
+    assert draft.read_bytes() == b"new"
+    process.stdin.close()
+    assert process.wait(10) == 0
+    assert alone(model, b"new")
+
+
+@needs_locks
+def test_only_drafts_of_the_file_itself_are_removed(model: Path) -> None:
+    kept = [".m.onnx.abcdefgh", ".m.onnx.onnxlint-short", ".m.onnx.onnxlint-abcdefghi", ".n.onnx.onnxlint-abcdefgh"]
+    kept += [".m.onnx.onnxlint-ABCDEFGH", "m.onnx.onnxlint-abcdefgh"]
+    for name in kept:
+        (model.parent / name).write_bytes(b"mine")
+    (model.parent / ".m.onnx.onnxlint-folder__").mkdir()
+    (model.parent / ".m.onnx.onnxlint-link____").symlink_to(kept[0])
+    os.mkfifo(model.parent / ".m.onnx.onnxlint-pipe____")
+    before = {path.name for path in model.parent.iterdir()}
+    (model.parent / ".m.onnx.onnxlint-abcdefgh").write_bytes(b"left")
+    atomic.remove_leftovers(model)
+    assert {path.name for path in model.parent.iterdir()} == before
+
+
+def test_a_file_of_a_long_name_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ("é" * 120 + ".onnx")
+    path.write_bytes(b"old")
+    replace_file(path, b"new")
+    assert alone(path, b"new")
