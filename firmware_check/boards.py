@@ -29,36 +29,42 @@ class Board:
     """QEMU machine."""
     flags: tuple[str, ...]
     """Compiler flags that choose the CPU."""
+    tick: int
+    """Instructions per SysTick count under `-icount shift=0` (1 ns each)."""
     flash: Region
     """Where code and constants go; the vector table is at its start."""
     ram: Region
-    """Where variables, arena, scratch and stack go."""
-    tick: int
-    """Instructions per SysTick count under `-icount shift=0` (1 ns each)."""
+    """Where variables, arena, scratch and stack go; a part of `shared`."""
+    shared: Region
+    """The machine's RAM as QEMU can put it into a file of the host (mps.ram in QEMU's hw/arm/mps2.c and mps2-tz.c)."""
+    uart: int
+    """Base address of UART 0."""
     remark: str = ""
     """How the emulated machine differs from the CPU's silicon, empty where it does not."""
 
 
 _MIB = 1 << 20
-_MPS2 = (Region(0x0000_0000, 4 * _MIB), Region(0x2100_0000, 16 * _MIB))
-_AN500 = (Region(0x0000_0000, 4 * _MIB), Region(0x6000_0000, 16 * _MIB))
+_CODE = Region(0x0000_0000, 4 * _MIB)
+_MPS2 = (_CODE, Region(0x2100_0000, 16 * _MIB), Region(0x2100_0000, 16 * _MIB), 0x4000_4000)
+_AN500 = (_CODE, Region(0x6000_0000, 16 * _MIB), Region(0x6000_0000, 16 * _MIB), 0x4000_4000)
+_AN505 = (
+    Region(0x1000_0000, 4 * _MIB), Region(0x8000_0000, 4 * _MIB), Region(0x8000_0000, 16 * _MIB), 0x5020_0000,
+)  # fmt: skip
+_AN547 = (
+    Region(0x0000_0000, _MIB // 2), Region(0x7000_0000, 4 * _MIB), Region(0x6000_0000, 2048 * _MIB), 0x5930_3000,
+)  # fmt: skip
+"""Flash, RAM, shared RAM, UART. The secure state, in which cores start, has every other 256 MiB of AN547's DDR."""
 _SOFT = ("-mfloat-abi=soft",)
 
 BOARDS = (
     Board(
-        "cortex-m0", Isa.SCALAR, "mps2-an385", ("-mcpu=cortex-m0", *_SOFT), *_MPS2, 40,
+        "cortex-m0", Isa.SCALAR, "mps2-an385", ("-mcpu=cortex-m0", *_SOFT), 40, *_MPS2,
         "code for Armv6-M, run by the board's Cortex-M3",
     ),
-    Board("cortex-m3", Isa.SCALAR, "mps2-an385", ("-mcpu=cortex-m3", *_SOFT), *_MPS2, 40),
-    Board("cortex-m4", Isa.DSP, "mps2-an386", ("-mcpu=cortex-m4", *_SOFT), *_MPS2, 40),
-    Board("cortex-m7", Isa.DSP, "mps2-an500", ("-mcpu=cortex-m7", *_SOFT), *_AN500, 40),
-    Board(
-        "cortex-m33", Isa.DSP, "mps2-an505", ("-mcpu=cortex-m33", *_SOFT),
-        Region(0x1000_0000, 4 * _MIB), Region(0x3800_0000, 4 * _MIB), 50,
-    ),
-    Board(
-        "cortex-m55", Isa.MVE, "mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
-        Region(0x0000_0000, _MIB // 2), Region(0x2100_0000, 4 * _MIB), 40,
-    ),
+    Board("cortex-m3", Isa.SCALAR, "mps2-an385", ("-mcpu=cortex-m3", *_SOFT), 40, *_MPS2),
+    Board("cortex-m4", Isa.DSP, "mps2-an386", ("-mcpu=cortex-m4", *_SOFT), 40, *_MPS2),
+    Board("cortex-m7", Isa.DSP, "mps2-an500", ("-mcpu=cortex-m7", *_SOFT), 40, *_AN500),
+    Board("cortex-m33", Isa.DSP, "mps2-an505", ("-mcpu=cortex-m33", *_SOFT), 50, *_AN505),
+    Board("cortex-m55", Isa.MVE, "mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 40, *_AN547),
 )  # fmt: skip
 """In the order they are shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,17 @@ from typing import TYPE_CHECKING
 from firmware_check.arena import plan
 from firmware_check.compilers import GCC, CompilerRow, label_of
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
-from firmware_check.emulator import Emulators, Watch
-from firmware_check.toolchain import Compiler, SectionSizes, Sources, cache_folder, link, sizes
+from firmware_check.toolchain import (
+    Compiler,
+    Processes,
+    SectionSizes,
+    Sources,
+    Symbol,
+    cache_folder,
+    link,
+    sizes,
+    symbols,
+)
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -32,6 +42,10 @@ _OWN = ("-Wall", "-Wextra", "-ffunction-sections", "-fdata-sections", "-std=gnu1
 _WORD = re.compile(r"\barm_\w+")
 
 
+Watch = Callable[[Path, int], None]
+"""Hears how many layers the report of an image has, each time it grows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bench:
     """What firmware is built for and with."""
@@ -48,8 +62,8 @@ class Bench:
     """Files compiled, and firmwares run, at a time."""
     watch: Watch | None = None
     """What hears of layers that ran."""
-    emulators: Emulators = field(default_factory=Emulators)
-    """Processes of QEMU that one execution started."""
+    processes: Processes = field(default_factory=Processes)
+    """Compilers and emulators that one execution started."""
     own: str = "-O2"
     """Optimisation of the firmware's own code, its plain C among it."""
 
@@ -68,6 +82,8 @@ class Image:
     """ELF file."""
     sizes: SectionSizes
     """Of its sections."""
+    symbols: tuple[Symbol, ...]
+    """Its functions and variables."""
     arena: int
     """Bytes of the activation arena."""
     rescued: tuple[str, ...] = ()
@@ -80,7 +96,8 @@ def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool
     text = model_source(program, arena, bench.board, bench.library, title)
     rescued: list[str] = []
     image = build_source(text, bench, folder, traced, rescued)
-    return Image(image, sizes(image), arena.size, tuple(rescued))
+    found = symbols(image, bench.processes)
+    return Image(image, sizes(image, bench.processes), found, arena.size, tuple(rescued))
 
 
 def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: list[str] | None = None) -> Path:
@@ -92,9 +109,9 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     wrapped = library.public_in(kernels) if traced else []
     (folder / "thunks.S").write_text(thunks_source(wrapped), encoding="utf-8")
     optimise = (*_OPTIMISE, *bench.compiler.trace) if traced else _OPTIMISE
-    own = (bench.own, *_OWN, *(("-DTRACED", "-DGUARDED") if traced else ()))
+    own = (bench.own, *_OWN, f"-DUART=0x{board.uart:08x}", *(("-DTRACED", "-DGUARDED") if traced else ()))
     includes = (*library.includes, HERE / "runtime")
-    chosen, gcc = (Compiler(row, board.flags, includes, bench.jobs) for row in (bench.compiler, GCC))
+    chosen, gcc = (Compiler(row, board.flags, includes, bench.jobs, bench.processes) for row in (bench.compiler, GCC))
     lasting: Sources = [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
     passing: Sources = [(folder / "model.c", own), *([(folder / "thunks.S", ())] if traced else [])]
     objects = chosen.compile_all([(path, optimise) for path in kernels], cache_folder())
@@ -102,5 +119,5 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     if rescued is not None:
         rescued += chosen.rescued
     image = folder / ("traced.elf" if traced else "plain.elf")
-    link(board.flags, objects, folder / "link.ld", image, wrapped)
+    link(bench, objects, folder / "link.ld", image, wrapped)
     return image

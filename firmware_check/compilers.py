@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -60,6 +61,8 @@ COMPILERS = (GCC, CLANG)
 
 _VERSION = re.compile(r"\b(\d+\.\d+\.\d+)\b")
 _HEADER = "string.h"
+_PATIENCE = 30
+"""Seconds for a compiler to say what it is."""
 
 
 def compiler_named(name: str) -> CompilerRow:
@@ -82,9 +85,28 @@ def program_of(row: CompilerRow) -> str:
 
 @cache
 def version_of(row: CompilerRow) -> str:
-    """First line of what a compiler says of its version."""
-    done = subprocess.run([program_of(row), "--version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
+    """First line of what a compiler says of its version; FirmwareError where it says none."""
+    said = _said_by([program_of(row), "--version"]).stdout.strip()
+    if not said:
+        raise FirmwareError(f"{program_of(row)} --version says nothing: a broken compiler?")
+    return said.splitlines()[0]
+
+
+def _said_by(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """What a compiler says of itself; FirmwareError where it cannot be started, fails or takes too long."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=True, stdin=subprocess.DEVNULL,
+            timeout=_PATIENCE,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        reason = f"did not end within {_PATIENCE} s"
+    except subprocess.CalledProcessError as error:
+        said = f": {error.stderr.strip().splitlines()[0]}" if error.stderr.strip() else ""
+        reason = f"ends with exit code {error.returncode}{said}"
+    except OSError as error:
+        reason = f"cannot be started: {error.strerror}"
+    raise FirmwareError(f"{' '.join(command)} {reason}; a broken compiler?")
 
 
 def label_of(row: CompilerRow) -> str:
@@ -114,7 +136,6 @@ def headers_of(row: CompilerRow) -> tuple[str, ...]:
 def _places() -> list[Path]:
     """Folders that gcc looks for headers in, the C library's last."""
     gcc = shutil.which(GCC.programs[0])
-    command = [gcc, "-xc", "-E", "-v", "/dev/null"] if gcc else ["true"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    said = _said_by([gcc, "-xc", "-E", "-v", os.devnull]).stderr if gcc else ""
     searched = [Path(line.strip()) for line in said.splitlines() if line.startswith(" /")]
     return [*reversed(searched), Path("/usr/include/newlib"), Path("/usr/lib/arm-none-eabi/include")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 _PER_LINE = 24
+_LONGEST = 80
 
 
 def model_source(program: Program, arena: ArenaPlan, board: Board, library: Library, title: str) -> str:
     """The translation unit of a program: constants, arena, one function for each layer."""
     template = _environment().get_template("model.c.j2")
-    return template.render(program=program, arena=arena, board=board, library=library, title=_comment(title))
+    return template.render(program=program, arena=arena, board=board, library=library, title=title)
 
 
 def sweep_source(kinds: list[str], library: Library, numbers: dict[str, int]) -> str:
@@ -48,7 +50,7 @@ def _environment() -> jinja2.Environment:
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    found.filters.update(elements=_elements, x=_x, comment=_comment)
+    found.filters.update(elements=_elements, x=_x, name_in_c=name_in_c)
     return found
 
 
@@ -63,6 +65,10 @@ def _x(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
-def _comment(text: str) -> str:
-    """Text that cannot end a comment or start a line."""
-    return " ".join(text.replace("*/", "* /").replace("\\", "/").split())
+def name_in_c(text: str) -> str:
+    """A name as generated C may have it, in comments alone: letters, digits and underscores, at most 80.
+
+    Everything of a model or of a path that goes into C, into a linker script or into assembly is a number or goes
+    through here: another character could end a comment, continue a line or be a trigraph, and the rest would be code.
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", text[:_LONGEST])

@@ -1,89 +1,84 @@
-"""Processes of QEMU: each in time, none left behind."""
+"""One run of QEMU: the firmware's lines as they come, and an end in time.
+
+The firmware is built from a model, and a model is hostile input. So QEMU offers it no semihosting, which could run a
+command or open a file of the host. What it can reach is a pipe for text and the one file that holds the board's RAM.
+"""
 
 from __future__ import annotations
 
+import os
+import selectors
 import shutil
-import subprocess
+import time
 from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
-from firmware_check.toolchain import tool
+from firmware_check.toolchain import Processes, tool
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from firmware_check.boards import Board
 
-Watch = Callable[["Path", int], None]
-"""Hears how many layers the report of a firmware has, each time it grows."""
-_LOOK = 0.2
-"""Seconds between two looks at a running firmware's report."""
+SHARED = "ram.bin"
+"""File beside an image that holds the board's shared RAM."""
+_MOST = 64 << 20
+"""Bytes that a firmware may say."""
+_CHUNK = 1 << 16
 
 
-class Emulators:
-    """The emulators that run at one time."""
+def command_line(image: Path, board: Board) -> list[str]:
+    """QEMU with a board, to be started in the image's folder; a reset of the board ends it."""
+    shared = f"memory-backend-file,id=shared,mem-path={SHARED},size={board.shared.size},share=on"
+    return [
+        tool("qemu-system-arm"), "-M", f"{board.machine},memory-backend=shared", "-object", shared, "-nodefaults",
+        "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none", "-serial", "stdio",
+        "-semihosting-config", "enable=off", "-icount", "shift=0", "-kernel", image.name,
+    ]  # fmt: skip
 
-    def __init__(self, ended: Watch | None = None) -> None:
-        self._running: list[subprocess.Popen[str]] = []
-        self._stopped = False
-        self._lock = Lock()
-        self._ended = ended
 
-    def run(self, image: Path, board: Board, seconds: float) -> str:
-        """What QEMU says on standard error; FirmwareError where it has no such board or the firmware does not end."""
-        process = self._start(image, board)
-        try:
-            said = self._waited(process, image.parent / "report.txt", seconds)
-        finally:
-            with self._lock:
-                self._running.remove(process)
-        if "unsupported machine type" in said:
-            raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
-        return said.strip()
+def emulate(image: Path, board: Board, seconds: float, processes: Processes, heard: Callable[[str], None]) -> str:
+    """Run an image, `heard` on each line that it says; what QEMU says on standard error.
 
-    def stop(self) -> None:
-        """End all of them, and start no other."""
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                process.kill()
+    Raises:
+        FirmwareError: QEMU has no such board, or the firmware does not end in time or says too much.
 
-    def _start(self, image: Path, board: Board) -> subprocess.Popen[str]:
-        command = [
-            *_leash(), tool("qemu-system-arm"), "-M", board.machine, "-nodefaults", "-display", "none", "-monitor",
-            "none", "-serial", "none", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native",
-            "-kernel", str(image.resolve()),
-        ]  # fmt: skip
-        with self._lock:
-            if self._stopped:
-                raise FirmwareError("the run was ended")
-            process = subprocess.Popen(
-                command, cwd=image.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            self._running.append(process)
-        return process
+    """
+    if os.name == "nt":
+        raise FirmwareError("firmware runs in QEMU on Linux and macOS: QEMU for Windows keeps no RAM in a file")
+    with processes.started([*_leash(), *command_line(image, board)], image.parent) as process:
+        said = _followed(process, seconds, heard)
+    if "unsupported machine type" in said:
+        raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
+    return said.strip()
 
-    def _waited(self, process: subprocess.Popen[str], report: Path, seconds: float) -> str:
-        """Standard error of a process that ends in time; one that does not is killed."""
-        left = seconds
-        try:
-            while True:
-                try:
-                    return process.communicate(timeout=min(_LOOK, left))[1]
-                except subprocess.TimeoutExpired:
-                    left -= _LOOK
-                    if left <= 0:
-                        text = f"the firmware did not end within {seconds:g} s; --timeout allows more"
-                        raise FirmwareError(text) from None
-                if self._ended and report.is_file():
-                    self._ended(report, report.read_bytes().count(b"layer "))
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+
+def _followed(process: subprocess.Popen[bytes], seconds: float, heard: Callable[[str], None]) -> str:
+    """Standard error of a process that closes its pipes in time."""
+    end = time.monotonic() + seconds
+    started, said, total = b"", b"", 0
+    with selectors.DefaultSelector() as selector:
+        for name in ("stdout", "stderr"):
+            selector.register(getattr(process, name), selectors.EVENT_READ, name)
+        while selector.get_map():
+            for key, _ in selector.select(max(0.0, end - time.monotonic())):
+                chunk = os.read(key.fd, _CHUNK)
+                total += len(chunk)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.data == "stderr":
+                    said += chunk
+                else:
+                    *lines, started = (started + chunk).split(b"\n")
+                    for line in filter(None, lines):
+                        heard(line.decode("ascii", "replace"))
+            if time.monotonic() > end:
+                raise FirmwareError(f"the firmware did not end within {seconds:g} s; --timeout allows more")
+            if total > _MOST:
+                raise FirmwareError(f"the firmware said more than {_MOST:,} bytes: something overwrote its memory")
+    return said.decode("utf-8", "replace")
 
 
 def _leash() -> tuple[str, ...]:

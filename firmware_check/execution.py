@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench, Image, build
-from firmware_check.emulator import Emulators
 from firmware_check.observe import Observed, observe
 from firmware_check.run import ImageRun, run_image
-from firmware_check.toolchain import symbols
+from firmware_check.toolchain import Processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,13 +45,13 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
         image = build(program, bench, place, title, traced)
         return image, run_image(image.path, program, bench, sets[:1] if traced else sets, True)
 
-    bench = replace(bench, emulators=Emulators(bench.watch))
+    bench = replace(bench, processes=Processes())
     with ThreadPoolExecutor(min(bench.jobs, 2)) as pool:
         try:
             (image, traced), (measured, plain) = pool.map(one, (True, False))
         except BaseException:  # a signal, too: threads must not wait for an emulator
-            bench.emulators.stop()
+            bench.processes.stop()
             raise
-    names = symbols(image.path)
+    names = {each.address & ~1: (each.name, each.kind != "t") for each in image.symbols if each.is_function}
     returning = bench.library.returning_status
     return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.arena import plan
 from firmware_check.link_map import owners
-from firmware_check.toolchain import symbol_sizes
 from onnxlint_cmsis.cmsis_nn.parameters import parameters
 from onnxlint_cmsis.cmsis_nn.route import route
 
@@ -52,7 +51,7 @@ class Memory:
 
 def memory_of(program: Program, bench: Bench, target: Target, image: Image, layers: Sequence[LayerVerdict]) -> Memory:
     """Prediction and image side by side."""
-    symbols = symbol_sizes(image.path)
+    symbols = {each.name: each.size for each in image.symbols if each.size}
     names = {f"layer_{n}_{array.name}" for n, step in enumerate(program.steps) for array in step.arrays}
     found = sum(size for name, size in symbols.items() if name in names)
     constants = Bytes(sum(_constants(step, target) for step in program.steps), found)

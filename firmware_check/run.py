@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from firmware_check.emulator import SHARED, emulate
 from firmware_check.errors import FirmwareError, LayerEndedError, TooLargeError
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
     from firmware_check.build import Bench
     from firmware_check.program import Program, Value
+
+
+_LINES = {
+    "read": 3, "write": 3, "layer": 7, "call": 8, "lost": 2, "done": 0, "fault": 3, "watchdog": 3, "memory": 3,
+}  # fmt: skip
+"""Kind of a line of the firmware to the number of its words, as runtime/host.c, harness.c and trace.c write them."""
+_WORD = re.compile("[0-9a-f]{8}")
+_OVERWRITTEN = "something overwrote its memory"
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,55 @@ class ImageRun:
     """For each set of inputs: every layer's output, or the results alone, as they lie in memory."""
 
 
+class _Host:
+    """The host's side of a run: it gives inputs, takes outputs and keeps the report."""
+
+    def __init__(self, memory: BinaryIO, bench: Bench, image: Path, given: bytes, expected: int) -> None:
+        self._memory = memory
+        self._bench = bench
+        self._image = image
+        self._given = given
+        self._expected = expected
+        self._layers = 0
+        self.outputs = bytearray()
+        self.report: list[str] = []
+
+    def heard(self, line: str) -> None:
+        """A line of the firmware: bytes that it asks for or offers, or a part of the report."""
+        kind, numbers = _parsed(line)
+        if kind == "layer":
+            self._layers += 1
+            if self._bench.watch:
+                self._bench.watch(self._image, self._layers)
+        if kind not in ("read", "write"):
+            self.report.append(line)
+            return
+        address, size, answered = numbers
+        if kind == "read":
+            self._put(address, self._given[:size].ljust(size, b"\0"))
+            self._given = self._given[size:]
+        else:
+            self.outputs += self._taken(address, size)
+        self._put(answered, b"\1\0\0\0")
+
+    def _put(self, address: int, data: bytes) -> None:
+        self._seek(address, len(data))
+        self._memory.write(data)
+
+    def _taken(self, address: int, size: int) -> bytes:
+        if len(self.outputs) + size > self._expected:
+            raise FirmwareError(f"the firmware writes more than {self._expected:,} bytes of outputs: {_OVERWRITTEN}")
+        self._seek(address, size)
+        return self._memory.read(size)
+
+    def _seek(self, address: int, size: int) -> None:
+        """Go to an address, from where so many bytes lie in the RAM."""
+        ram, shared = self._bench.board.ram, self._bench.board.shared
+        if not ram.origin <= address <= address + size <= ram.origin + ram.size:
+            raise FirmwareError(f"the firmware names {size:,} bytes at 0x{address:08x}, not in its RAM: {_OVERWRITTEN}")
+        self._memory.seek(address - shared.origin)
+
+
 def run_image(
     image: Path,
     program: Program,
@@ -76,26 +135,34 @@ def run_image(
         FirmwareError: QEMU has no such board, the firmware crashed, or it did not end.
 
     """
-    folder = image.parent
-    (folder / "inputs.bin").write_bytes(
-        struct.pack("<III", len(sets), every_layer, program.apart)
-        + b"".join(array.tobytes() for arrays in sets for array in arrays)
-    )
-    report = folder / "report.txt"
-    report.unlink(missing_ok=True)
-    said = bench.emulators.run(image, bench.board, bench.seconds)
-    lines = report.read_text(encoding="ascii").splitlines() if report.is_file() else []
-    _check_end(lines, program, said)
+    header = struct.pack("<III", len(sets), every_layer, program.apart)
+    given = header + b"".join(array.tobytes() for arrays in sets for array in arrays)
     values = [step.output for step in program.steps] if every_layer else list(program.outputs)
-    outputs = _split((folder / "outputs.bin").read_bytes(), values, len(sets))
-    return ImageRun(layer_reports(lines, bench.board, len(program.steps)), outputs)
+    shared = image.parent / SHARED
+    try:
+        with shared.open("w+b", buffering=0) as memory:
+            memory.truncate(bench.board.shared.size)
+            expected = len(sets) * sum(value.bytes for value in values)
+            host = _Host(memory, bench, image, given, expected)
+            said = emulate(image, bench.board, bench.seconds, bench.processes, host.heard)
+    finally:
+        shared.unlink(missing_ok=True)
+    _check_end(host.report, program, said)
+    outputs = _split(bytes(host.outputs), values, len(sets))
+    return ImageRun(layer_reports(host.report, bench.board, len(program.steps)), outputs)
+
+
+def _parsed(line: str) -> tuple[str, list[int]]:
+    """Kind of a line and its numbers; an empty kind for a line that is cut off or damaged."""
+    kind, *words = line.split(" ")
+    whole = len(words) == _LINES.get(kind) and all(map(_WORD.fullmatch, words))
+    return (kind, [int(word, 16) for word in words]) if whole else ("", [])
 
 
 def _check_end(lines: list[str], program: Program, said: str) -> None:
-    kind, *words = lines[-1].split() if lines else [""]
+    kind, numbers = _parsed(lines[-1]) if lines else ("", [])
     if kind == "done":
         return
-    numbers = [int(word, 16) for word in words]
     layer = program.steps[numbers[0]].label if numbers and numbers[0] < len(program.steps) else "start-up"
     if kind == "fault":
         text = f"the firmware faulted in layer '{layer}' at 0x{numbers[1]:08x}, CFSR 0x{numbers[2]:08x}"
@@ -127,21 +194,25 @@ def _split(data: bytes, values: list[Value], sets: int) -> list[list[np.ndarray]
 
 
 def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerReport, ...]:
-    """What the lines of a report say of each layer; FirmwareError where one is missing."""
+    """What the lines of a report say of each layer; FirmwareError where one is missing or damaged."""
     calls: list[dict[int, Call]] = [{} for _ in range(count)]
     heads: dict[int, list[int]] = {}
     for line in lines:
-        kind, *words = line.split()
-        numbers = [int(word, 16) for word in words]
+        kind, numbers = _parsed(line)
+        if kind == "done":
+            break
+        if not kind or numbers[0] >= count:
+            raise FirmwareError(f"the firmware's report is damaged: {_OVERWRITTEN}")
+        layer = numbers.pop(0)
         if kind == "layer":
-            heads[numbers[0]] = numbers[1:]
+            heads[layer] = numbers
         elif kind == "call":
-            layer, number, parent, address, times, returns, last, lowest = numbers
+            number, parent, address, times, returns, last, lowest = numbers
             calls[layer][number] = Call(parent, address & ~1, times, returns, _signed(last), _signed(lowest))
         elif kind == "lost":
-            raise FirmwareError(f"the trace of layer {numbers[0]} has more than 255 different calls")
+            raise FirmwareError(f"the trace of layer {layer} has more than 255 different calls")
     if len(heads) != count:
-        raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: something overwrote its memory")
+        raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: {_OVERWRITTEN}")
     return tuple(_layer(heads[number], calls[number], board.tick) for number in range(count))
 
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import signal
 import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from threading import get_ident
+from threading import Lock, get_ident
+from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.compilers import CompilerRow, headers_of, program_of, version_of
 from firmware_check.errors import CompilerFaultError, FirmwareError, TooLargeError
+
+if TYPE_CHECKING:
+    from firmware_check.build import Bench
 
 _PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi",
@@ -21,6 +29,14 @@ _PACKAGES = {
     "arm-none-eabi-size": "gcc-arm-none-eabi",
     "qemu-system-arm": "qemu-system-arm",
 }
+_ARGUMENT = re.compile(r"""[\s\\'"]""")
+"""Characters that end or begin something in a file of arguments."""
+_SIZES = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s", re.MULTILINE)
+"""The row of arm-none-eabi-size: text, data, bss."""
+_SYMBOL = re.compile(r"([0-9a-f]+) (?:([0-9a-f]+) )?(\S) (\S.*)")
+"""A row of arm-none-eabi-nm -S."""
+_GRACE = 1.0
+"""Seconds for a process to end after it was asked to."""
 
 
 def tool(name: str) -> str:
@@ -32,10 +48,87 @@ def tool(name: str) -> str:
     return path
 
 
+class Processes:
+    """The children of one run, tools and emulators. Each is in its own process group, and none is left behind."""
+
+    def __init__(self) -> None:
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._stopped = False
+        self._lock = Lock()
+
+    @contextmanager
+    def started(self, command: list[str], folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """A process with pipes for its outputs; at the end it and all that it started are gone.
+
+        Raises:
+            FirmwareError: it cannot be started.
+
+        """
+        with self._lock:
+            if self._stopped:
+                raise FirmwareError("the run was ended")
+            try:
+                process = subprocess.Popen(
+                    command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise FirmwareError(f"{command[0]} cannot be started: {error.strerror}") from None
+            self._running.append(process)
+        try:
+            with process:
+                try:
+                    yield process
+                finally:
+                    _end(process)
+        finally:
+            with self._lock:
+                self._running.remove(process)
+
+    def output(self, command: list[str]) -> str:
+        """Standard output of a tool; FirmwareError with its first complaint where it fails."""
+        with self.started(command) as process:
+            said, complaint = (text.decode("utf-8", "replace") for text in process.communicate())
+        if process.returncode != 0:
+            raise _complaint(command[0], complaint)
+        return said
+
+    def stop(self) -> None:
+        """End all of them, and start no other."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its group: asked first, so that a compiler removes its temporary files, then killed."""
+    if process.returncode is None:
+        _signal(process, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
 def cache_folder() -> Path:
-    """Where compiled objects are kept: $XDG_CACHE_HOME, else ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "onnxlint-cmsis" / "firmware"
+    """Folder for compiled objects in $XDG_CACHE_HOME, else ~/.cache; FirmwareError where it cannot be made."""
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        folder = Path(base) / "onnxlint-cmsis" / "firmware"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise FirmwareError(
+            f"no folder for compiled objects: {said}; XDG_CACHE_HOME names another place for them"
+        ) from None
+    return folder
 
 
 Sources = list[tuple[Path, tuple[str, ...]]]
@@ -64,6 +157,24 @@ class SectionSizes:
         return self.data + self.bss
 
 
+class Symbol(NamedTuple):
+    """One symbol of an image."""
+
+    name: str
+    """Name in C or assembly."""
+    address: int
+    """Where it lies; of a function in Thumb code, without the lowest bit."""
+    size: int
+    """Bytes; 0 where none are stated."""
+    kind: str
+    """Letter of nm: T and t for public and static functions, W for weak ones."""
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function rather than a mark in the code."""
+        return self.kind in ("T", "t", "W") and not self.name.startswith("$")
+
+
 @dataclass(frozen=True, eq=False)
 class Compiler:
     """One way to compile: a compiler, flags and include folders."""
@@ -76,6 +187,8 @@ class Compiler:
     """Folders for -I."""
     jobs: int
     """Files that are compiled at a time."""
+    processes: Processes
+    """What runs the compiler."""
     rescued: list[str] = field(default_factory=list)
     """Files that it ended at with an internal error, and that were compiled with other flags."""
 
@@ -90,23 +203,28 @@ class Compiler:
     def compile_all(self, sources: Sources, folder: Path) -> list[Path]:
         """Objects of the sources, each with its own further flags, named after their content in `folder`."""
         _ = version_of(self.row), headers_of(self.row), self._headers  # once, before the threads ask
-        folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(lambda item: self._compile(item[0], item[1], folder), sources))
+            try:
+                return list(pool.map(lambda item: self._compile(item[0], item[1], folder), sources))
+            except FirmwareError:
+                raise
+            except BaseException:  # a signal: threads must not wait for a compiler
+                self.processes.stop()
+                raise
 
     def _compile(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
         """The object of one source, from the cache where it is there; with other flags after an internal error."""
         rescue = (*more, *self.row.rescue)
         target, spare = self._target(source, more, folder), self._target(source, rescue, folder)
-        if not target.is_file() and not (self.row.rescue and spare.is_file()):
+        if _is_whole(target):
+            return target
+        if not self.row.rescue or not _is_whole(spare):
             try:
-                self._make(source, more, target)
+                return self._make(source, more, target)
             except CompilerFaultError:
                 if not self.row.rescue:
                     raise
                 self._make(source, rescue, spare)
-        if target.is_file():
-            return target
         self.rescued.append(source.name)
         return spare
 
@@ -120,53 +238,69 @@ class Compiler:
         )
         return folder / f"{source.stem}-{hashlib.sha256(bytes(0).join(said)).hexdigest()[:24]}.o"
 
-    def _make(self, source: Path, more: tuple[str, ...], target: Path) -> None:
+    def _make(self, source: Path, more: tuple[str, ...], target: Path) -> Path:
+        """Compile an object under a passing name; it takes its own when it is whole, its digest beside it."""
         partial = target.with_suffix(f".{os.getpid()}.{get_ident()}.tmp")
         places = [f"-I{folder}" for folder in self.includes]
         flags = (*self.row.flags, *self.flags, *headers_of(self.row), *more)
-        run([program_of(self.row), *flags, *places, "-c", str(source), "-o", str(partial)])
-        partial.replace(target)
+        program = program_of(self.row)
+        try:
+            self.processes.output([program, *flags, *places, "-c", str(source), "-o", str(partial)])
+            digest = hashlib.sha256(partial.read_bytes()).hexdigest() if partial.is_file() else ""
+            if not digest or not partial.stat().st_size:
+                raise FirmwareError(f"{program} made no object of {source} and said no error: a broken compiler?")
+            partial.replace(target)
+            partial.write_text(digest, encoding="ascii")
+            partial.replace(_digest_of(target))
+        except OSError as error:
+            raise FirmwareError(f"{target}: the object cannot be kept: {error.strerror}") from None
+        finally:
+            partial.unlink(missing_ok=True)
+        return target
 
 
-def link(board_flags: tuple[str, ...], objects: list[Path], script: Path, target: Path, wrapped: list[str]) -> None:
+def _digest_of(target: Path) -> Path:
+    """File with the SHA-256 of an object."""
+    return target.with_suffix(".sha256")
+
+
+def _is_whole(target: Path) -> bool:
+    """Whether an object is there as it was compiled: a full disk or a power cut leaves empty and damaged ones."""
+    try:
+        return hashlib.sha256(target.read_bytes()).hexdigest() == _digest_of(target).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return False
+
+
+def link(bench: Bench, objects: list[Path], script: Path, target: Path, wrapped: list[str]) -> None:
     """Link an image, its map beside it; FirmwareError names the board's memory where it does not fit."""
     wraps = [f"-Wl,--wrap={name}" for name in wrapped]
-    common = [*board_flags, "-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", f"-T{script}", *wraps]
-    common.append(f"-Wl,-Map={target.with_suffix('.map')}")
+    common = [*bench.board.flags, "-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", f"-T{script}", *wraps]
+    common += ["-Xlinker", f"-Map={target.with_suffix('.map')}"]
     arguments = target.with_suffix(".rsp")
-    arguments.write_text("\n".join([*common, *map(str, objects), "-lm", "-o", str(target)]), encoding="utf-8")
-    run([tool("arm-none-eabi-gcc"), f"@{arguments}"])
+    words = [*common, *map(str, objects), "-lm", "-o", str(target)]
+    # GCC reads a file of arguments as buildargv of libiberty does: a backslash keeps the next character
+    arguments.write_text("\n".join(_ARGUMENT.sub(r"\\\g<0>", word) for word in words), encoding="utf-8")
+    bench.processes.output([tool("arm-none-eabi-gcc"), f"@{arguments}"])
 
 
-def sizes(image: Path) -> SectionSizes:
+def sizes(image: Path, processes: Processes) -> SectionSizes:
     """Sizes of an image's sections."""
-    done = run([tool("arm-none-eabi-size"), str(image)])
-    text, data, bss = done.splitlines()[1].split()[:3]
-    return SectionSizes(int(text), int(data), int(bss))
+    said = processes.output([tool("arm-none-eabi-size"), str(image)])
+    found = _SIZES.search(said)
+    if found is None:
+        raise FirmwareError(f"arm-none-eabi-size says no sizes of {image.name}: a broken tool?")
+    return SectionSizes(*map(int, found.groups()))
 
 
-def symbols(image: Path) -> dict[int, tuple[str, bool]]:
-    """Address of every function to its name and whether it is public."""
-    found: dict[int, tuple[str, bool]] = {}
-    for line in run([tool("arm-none-eabi-nm"), str(image)]).splitlines():
-        address, kind, name = line.split(None, 2) if line[0] != " " else ("", "", "")
-        if kind in ("T", "t", "W") and not name.startswith("$"):
-            found[int(address, 16) & ~1] = (name, kind != "t")
+def symbols(image: Path, processes: Processes) -> tuple[Symbol, ...]:
+    """The symbols of an image that have an address."""
+    said = processes.output([tool("arm-none-eabi-nm"), "-S", str(image)])
+    rows = [_SYMBOL.fullmatch(line) for line in said.splitlines()]
+    found = tuple(Symbol(row[4], int(row[1], 16), int(row[2] or "0", 16), row[3]) for row in rows if row)
+    if not found:
+        raise FirmwareError(f"arm-none-eabi-nm says no symbols of {image.name}: a broken tool?")
     return found
-
-
-def symbol_sizes(image: Path) -> dict[str, int]:
-    """Name of every symbol that has a size to that size in bytes."""
-    lines = (line.split() for line in run([tool("arm-none-eabi-nm"), "-S", str(image)]).splitlines())
-    return {fields[3]: int(fields[1], 16) for fields in lines if len(fields) == 4}
-
-
-def run(command: list[str]) -> str:
-    """Output of a tool; FirmwareError with its first complaint where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise _complaint(command[0], done.stderr)
-    return done.stdout
 
 
 def _complaint(name: str, text: str) -> FirmwareError:

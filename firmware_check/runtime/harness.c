@@ -1,6 +1,6 @@
 /* Runs the layers of the generated model on the inputs from the host, and reports on each. */
 #include "firmware.h"
-#include "semihost.h"
+#include "host.h"
 #include "trace.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ extern uint8_t __scratch_start[], __scratch_end[];
 
 volatile uint32_t current_layer;
 volatile uint32_t systick_wraps;
-static uint32_t layer_began;
+static volatile uint32_t layer_began, in_layer;
 static uint32_t first_run, began, spent; /* SysTick counts */
 
 #define SYST_CSR (*(volatile uint32_t *)0xe000e010)
@@ -61,6 +61,8 @@ uint32_t measured(void)
 
 static void stop(const char *kind, uint32_t first, uint32_t second)
 {
+    host_open();  /* a fault at start-up comes before main */
+    report_end(); /* a fault may have cut off a line */
     report_begin(kind);
     report_word(current_layer);
     report_word(first);
@@ -72,7 +74,7 @@ static void stop(const char *kind, uint32_t first, uint32_t second)
 void systick_handler(void)
 {
     systick_wraps++;
-    if (systick_wraps - layer_began > MAX_WRAPS)
+    if (in_layer && systick_wraps - layer_began > MAX_WRAPS) /* waiting for the host is no layer's */
     {
         stop("watchdog", systick_wraps, 0);
     }
@@ -179,7 +181,9 @@ static void run_layer(uint32_t index)
     spent = 0;
     memset(&scratch, 0, sizeof scratch);
     trace_clear();
+    in_layer = 1;
     const int32_t status = layers[index].run();
+    in_layer = 0;
     if (first_run)
     {
         report_layer(index, status, spent);
@@ -187,19 +191,19 @@ static void run_layer(uint32_t index)
     }
 }
 
-static void read_regions(int32_t file, const region *regions, uint32_t count)
+static void read_regions(const region *regions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
     {
-        host_read(file, regions[i].data, regions[i].size);
+        host_read(regions[i].data, regions[i].size);
     }
 }
 
-static void write_regions(int32_t file, const region *regions, uint32_t count)
+static void write_regions(const region *regions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
     {
-        host_write(file, regions[i].data, regions[i].size);
+        host_write(regions[i].data, regions[i].size);
     }
 }
 
@@ -208,28 +212,26 @@ int main(void)
     /* runs; whether to write every layer's outputs rather than the results alone; whether the host gives each layer its
        inputs, rather than the model at the start of a run */
     uint32_t header[3];
-    const int32_t in = host_open("inputs.bin", OPEN_READ);
-    const int32_t out = host_open("outputs.bin", OPEN_WRITE);
-    report_open();
-    host_read(in, header, sizeof header);
+    host_open();
+    host_read(header, sizeof header);
     systick_start();
     for (uint32_t run = 0; run < header[0]; run++)
     {
         first_run = run == 0;
-        read_regions(in, inputs, header[2] ? 0 : input_count);
+        read_regions(inputs, header[2] ? 0 : input_count);
         for (uint32_t i = 0; i < layer_count; i++)
         {
             guard_outputs(&layers[i]);
-            read_regions(in, layers[i].inputs, header[2] ? layers[i].input_count : 0);
+            read_regions(layers[i].inputs, header[2] ? layers[i].input_count : 0);
             run_layer(i);
             if (header[1])
             {
-                write_regions(out, layers[i].outputs, layers[i].output_count);
+                write_regions(layers[i].outputs, layers[i].output_count);
             }
         }
         if (!header[1])
         {
-            write_regions(out, results, result_count);
+            write_regions(results, result_count);
         }
     }
     report_begin("done");

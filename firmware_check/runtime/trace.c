@@ -1,7 +1,7 @@
 /* Two sources feed one tree. The linker's --wrap sends calls of public functions through the thunks in thunks.S, which
    know the result. The compiler's -finstrument-functions gives the address of every function entered, static ones too. */
 #include "trace.h"
-#include "semihost.h"
+#include "host.h"
 
 #ifdef TRACED
 
