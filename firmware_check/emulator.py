@@ -35,7 +35,7 @@ def command_line(image: Path, board: Board) -> list[str]:
     return [
         tool("qemu-system-arm"), "-M", f"{board.machine},memory-backend=shared", "-object", shared, "-nodefaults",
         "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none", "-serial", "stdio",
-        "-semihosting-config", "enable=off", "-icount", "shift=0", "-kernel", image.name,
+        "-semihosting-config", "enable=off", "-icount", "shift=0", "-kernel", str(image.resolve()),
     ]  # fmt: skip
 
 

@@ -212,10 +212,28 @@ def test_a_report_that_lacks_a_layer_is_said() -> None:
     from firmware_check.errors import FirmwareError
     from firmware_check.run import layer_reports
 
-    lines = ["layer 0 0 1 0 0 0 0", "done"]
-    assert len(layer_reports(lines, BOARDS[0], 1)) == 1
+    assert len(layer_reports([LAYER, "done"], BOARDS[0], 1)) == 1
     with pytest.raises(FirmwareError, match="reported 1 of 2 layers: something overwrote its memory"):
-        layer_reports(lines, BOARDS[0], 2)
+        layer_reports([LAYER, "done"], BOARDS[0], 2)
+
+
+LAYER = "layer 00000000 00000000 00000001" + 4 * " 00000000"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        LAYER[:-1], f"{LAYER} 00000000", LAYER.replace("layer", "lawyer"), LAYER.replace("layer 0", "layer x"),
+        LAYER.replace("layer 00000000", "layer 00000001"), "call " + 8 * "f", "\ufffd", "layer", "read 0 0 0",
+    ],
+)  # fmt: skip
+def test_a_report_that_is_damaged_is_said(line: str) -> None:
+    from firmware_check.boards import BOARDS
+    from firmware_check.errors import FirmwareError
+    from firmware_check.run import layer_reports
+
+    with pytest.raises(FirmwareError, match="report is damaged: something overwrote its memory"):
+        layer_reports([LAYER, line, "done"], BOARDS[0], 1)
 
 
 def test_labels_of_a_table_are_distinct_and_printable() -> None:

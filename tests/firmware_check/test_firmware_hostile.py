@@ -1,0 +1,235 @@
+"""Hostile models: no byte of a name becomes code of the firmware, and no firmware reaches the host."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import onnx
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import example_models as models
+from firmware_check.arena import plan
+from firmware_check.boards import BOARDS
+from firmware_check.build import STACK
+from firmware_check.emit import linker_script, model_source, name_in_c
+from firmware_check.emulator import SHARED, command_line
+from firmware_check.library import Library
+from firmware_check.opening import Options, open_model
+from firmware_check.program import Program
+from firmware_check.tflite.tflite_program import tflite_program
+from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from support import firmware_models as more
+from support.firmware_runs import check, needs_firmware
+from support.firmware_signatures import EverythingLibrary
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
+
+SYSTEM, OPEN, REMOVE, RENAME = 0x12, 0x01, 0x0E, 0x0F
+"""Calls of semihosting (Arm's specification of it, 2.0): run a command, open, remove and rename a file."""
+HOSTILE = (
+    "*/", "/*", "*\\ /*", "//", "\\", "\\\n", "??/\n", "??/", '"', "'", "%", "%%", "{%", "{{", "}}", "#", "\n#define x",
+    "\n", "\r", "\0", "\x1b", "\u202e", "\u2028", ";", "{", "}", "*", "/", "@", "$", "\x7f", "\xa0", "é", "_", "a", " ",
+    "*/ int main(void); /*", "*\\ void *memset(void *d, int c, unsigned n); /*", "%:include", "<:", "\f", "\v",
+)  # fmt: skip
+NAMES = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), min_size=1, max_size=6).map("".join)
+"""Names as they may stand in a file, which has UTF-8: no half characters."""
+WRITABLE = NAMES.filter(lambda name: not re.search("[\ud800-\udfff]", name))
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of C behind the phases 1 to 3 of translation: trigraphs, continued lines, comments."""
+    for last, stands_for in zip("=/'()!<>-", "#\\^[]|{}~", strict=True):
+        text = text.replace(f"??{last}", stands_for)
+    text = text.replace("\\\n", "")
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', lambda found: found[1] or " ", text, flags=re.DOTALL)
+    return re.findall(r'"(?:\\.|[^"\\])*"|\w+|\S|\n(?=[ \t]*#)', text)
+
+
+def test_the_tokens_see_through_comments_lines_and_trigraphs() -> None:
+    assert tokens('a /* b */ "/* c */" // d\ne') == ["a", '"/* c */"', "e"]
+    assert tokens("a /* *\\\n/ b /* */ c") == tokens("a b c") == tokens("a /* ?*/ b // ??/\n d\nc")
+    assert tokens("a /* */ b /* */") != tokens("a /* b */")
+
+
+def library() -> Library:
+    """One that has all functions of main."""
+    found = EverythingLibrary("main")
+    found.origin = "here"  # type: ignore[attr-defined]
+    return found  # type: ignore[return-value]
+
+
+def c_of(program: Program, title: str) -> str:
+    return model_source(program, plan(program), BOARDS[-1], library(), title)
+
+
+def renamed(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """The model with a name in all places that have one; tensors keep a number, which tells them apart."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    graph = found.graph
+    tensors = dict.fromkeys(t for node in graph.node for t in (*node.input, *node.output) if t)
+    told = {tensor: f"{name}{number}" for number, tensor in enumerate(tensors)}
+    for node in graph.node:
+        node.input[:] = [told.get(each, each) for each in node.input]
+        node.output[:] = [told.get(each, each) for each in node.output]
+        node.name = node.doc_string = name
+    for each in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
+        each.name = told.get(each.name, each.name)
+        each.doc_string = name
+    graph.name = graph.doc_string = found.producer_name = found.doc_string = name
+    found.metadata_props.add(key=name, value=name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def quantized_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto:
+    folder = tmp_path_factory.mktemp("quantized")
+    return onnx.load(more.quantized(models.residual(folder), folder))
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=WRITABLE)
+@example(name="*\\ int evil; /*")
+@example(name="*/ int evil; /*")
+@example(name="\\\n")
+def test_names_of_an_onnx_model_leave_the_tokens_of_its_c_alone(
+    name: str, quantized_model: onnx.ModelProto, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    pytest.importorskip("jinja2")
+    folder = tmp_path_factory.mktemp("named")
+    texts = []
+    for given_name in ("harmless", name):
+        path = folder / "model.onnx"
+        onnx.save(renamed(quantized_model, given_name), path)
+        program = open_model(str(path), library(), Options({}), folder).program
+        texts.append(c_of(program, f"{given_name}.onnx"))
+    assert texts[1].isascii()
+    assert tokens(texts[1]) == tokens(texts[0])
+    assert [line.count("/*") for line in texts[1].splitlines()] == [line.count("/*") for line in texts[0].splitlines()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=WRITABLE)
+@example(name="*\\ int evil; /*")
+def test_names_of_a_tflite_model_leave_the_tokens_of_its_c_alone(name: str) -> None:
+    pytest.importorskip("jinja2")
+    texts = []
+    for given_name in ("harmless", name):
+        model = one_operator(
+            "ADD", [tensor(f"{given_name}{number}", [1, 4, 4, 8]) for number in range(3)],
+            ("AddOptions", {"fused_activation_function": "RELU"}), description=given_name,
+        )  # fmt: skip
+        model["subgraphs"][0]["name"] = given_name
+        model["operator_codes"][0]["custom_code"] = given_name
+        program = tflite_program(read_tflite("m.tflite", write(model)), library())
+        texts.append(c_of(program, f"{given_name}.tflite"))
+    assert tokens(texts[1]) == tokens(texts[0])
+
+
+@given(name=NAMES)
+def test_a_name_in_c_has_letters_digits_and_underscores_alone(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_]{0,80}", name_in_c(name))
+
+
+def test_a_folder_of_the_library_leaves_the_tokens_alone(quantized_model: onnx.ModelProto, tmp_path: Path) -> None:
+    """The C names where CMSIS-NN comes from."""
+    pytest.importorskip("jinja2")
+    path = tmp_path / "model.onnx"
+    onnx.save(quantized_model, path)
+    texts = []
+    for origin in ("here", "a*/ int evil; /*\\\n"):
+        chosen = library()
+        object.__setattr__(chosen, "origin", origin)
+        program = open_model(str(path), chosen, Options({}), tmp_path).program
+        texts.append(model_source(program, plan(program), BOARDS[-1], chosen, "t"))
+    assert tokens(texts[1]) == tokens(texts[0])
+
+
+def words(text: str, *more: str) -> str:
+    """C of a block of arguments that begins with a text."""
+    block = ", ".join(("(unsigned)text", *more))
+    return f"{text}; const unsigned words[] = {{{{{block}}}}};"
+
+
+TEXT = "static const char text[] = "
+CALLS = {
+    "a command": (SYSTEM, words(f'{TEXT}"touch {{made}}"', "sizeof text - 1")),
+    "a new file": (OPEN, words(f'{TEXT}"{{made}}"', "5", "sizeof text - 1")),
+    "a removed file": (REMOVE, words(f'{TEXT}"{{kept}}"', "sizeof text - 1")),
+    "a renamed file": (
+        RENAME,
+        words(f'{TEXT}"{{kept}}", other[] = "{{made}}"', "sizeof text - 1", "(unsigned)other", "sizeof other - 1"),
+    ),
+}
+"""What a firmware asks semihosting for, and its arguments in C."""
+PROGRAM = """
+extern unsigned __stack_top[];
+void start(void)
+{
+    %s
+    register int r0 __asm__("r0") = %d;
+    register const void *r1 __asm__("r1") = words;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+    *(volatile unsigned *)0xe000ed0c = 0x05fa0004;
+    for (;;) {}
+}
+static void ended(void)
+{
+    *(volatile unsigned *)0xe000ed0c = 0x05fa0004;
+    for (;;) {}
+}
+__attribute__((section(".vectors"), used)) static const void *const vectors[4] = {__stack_top, start, ended, ended};
+"""
+
+
+@needs_firmware
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.cpu)
+def test_a_firmware_that_calls_semihosting_does_nothing_on_the_host(board, tmp_path: Path) -> None:
+    """On the command line that the check gives QEMU. With semihosting the same image does all of it."""
+    (tmp_path / "link.ld").write_text(linker_script(board, STACK), encoding="utf-8")
+    for what, (number, arguments) in CALLS.items():
+        folder = tmp_path / what.replace(" ", "_")
+        folder.mkdir()
+        made, kept = folder / "made", folder / "kept"
+        source, image = folder / "a.c", folder / "a.elf"
+        source.write_text(PROGRAM % (arguments.format(made=made, kept=kept), number), encoding="utf-8")
+        subprocess.run(
+            ["arm-none-eabi-gcc", *board.flags, "-mthumb", "-O1", "-nostdlib", "-nostartfiles", str(source),
+             f"-T{tmp_path / 'link.ld'}", "-o", str(image)],
+            check=True,
+        )  # fmt: skip
+        harmless = command_line(image, board)
+        place = harmless.index("-semihosting-config") + 1
+        for line in (harmless, [*harmless[:place], "enable=on,target=native", *harmless[place + 1 :]]):
+            kept.write_text("kept", encoding="utf-8")
+            made.unlink(missing_ok=True)
+            (folder / SHARED).write_bytes(b"")
+            subprocess.run(line, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+            touched = made.exists() or not kept.exists()
+            assert touched is (line is not harmless), (what, line)
+
+
+EVIL = (
+    r"*\ void *memset(void *d, int c, unsigned n) { static const char text[] = "
+    '"touch FILE"; const unsigned a[2] = {(unsigned)text, sizeof text - 1}; register int r0 __asm__("r0") = 0x12; '
+    'register const void *r1 __asm__("r1") = a; __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory"); '
+    "for (unsigned i = 0; i < n; i++) ((volatile char *)d)[i] = c; return d; } /*"
+)
+"""A name that ended its comment; behind it, memset, which the harness calls, ran a command of the host."""
+
+
+@needs_firmware
+def test_a_name_that_is_code_is_a_name(tmp_path: Path) -> None:
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    path = models.save(tmp_path, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
+    made = tmp_path / "made"
+    model = onnx.load(path)
+    model.graph.node[0].name = EVIL.replace("FILE", str(made))
+    onnx.save(model, path)
+    done = check(path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not made.exists()
