@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from firmware_check.cli import main
+from firmware_check.ending import in_one_line
+
+
+def _main() -> int:
+    from firmware_check.cli import main  # once signals end a run in one line
+
+    return main(sys.argv[1:])
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(in_one_line("firmware_check", _main))

@@ -7,6 +7,7 @@ import math
 from typing import NoReturn
 
 from firmware_check.boards import BOARDS, Board
+from firmware_check.ending import say
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 
@@ -17,6 +18,10 @@ class CheckParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise FirmwareError instead of printing the usage."""
         raise FirmwareError(message)
+
+    def _print_message(self, message: str, _file: object = None) -> None:
+        """Write the help as every other text."""
+        say(message)
 
 
 def board_named(name: str) -> Board:

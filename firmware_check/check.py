@@ -24,6 +24,8 @@ from firmware_check.room import check_room
 from firmware_check.softmax_arithmetic import UNDEFINED, softmax_output
 from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, LayerVerdict, compare
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.types import Target
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from firmware_check.opening import OpenedModel
     from firmware_check.program import Program, Step, Value
+    from onnxlint_cmsis.cmsis_nn.route import Route
 
 
 def inputs_of(model: OpenedModel, seed: int, count: int) -> list[Arrays]:
@@ -62,6 +65,11 @@ class _Ran:
     """The model's outputs for each set; empty where layers ran apart."""
     image: Image
     memory: Memory
+
+
+def _taken(found: Route) -> tuple[object, ...]:
+    """What of a route the linter judges, without its costs."""
+    return found.chain, found.effective, found.status, tuple(hazard.id for hazard in found.hazards)
 
 
 class Uneven:
@@ -156,8 +164,21 @@ class _Runner:
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
-            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime, names=self._names(),
+            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
+            otherwise=self._otherwise(), names=self._names(),
         )  # fmt: skip
+
+    def _otherwise(self) -> tuple[str, ...] | None:
+        """Layers whose call takes another kernel or has other hazards in the linter's default release."""
+        if self.target.release == DEFAULT_RELEASE:
+            return None
+        default = self.target._replace(release=DEFAULT_RELEASE)
+        calls = ((step, step.call) for step in self.model.program.steps if step.call is not None)
+        return tuple(
+            step.label
+            for step, call in calls
+            if not step.function or _taken(route(call, self.target)) != _taken(route(call, default))
+        )
 
     def _names(self) -> Mapping[str, str]:
         """Short forms of the names of nodes, as the linter shows them."""

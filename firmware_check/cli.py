@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.arguments import CheckParser, board_named, count, seconds
-from firmware_check.ending import COULD_NOT, in_one_line
+from firmware_check.ending import COULD_NOT, complain, in_one_line, say
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from firmware_check.opening import Reading
@@ -102,7 +100,7 @@ def _run(args: argparse.Namespace) -> int:
     if session.checks:
         _report(args, session)
     for failure in session.failures:
-        print(f"firmware_check: {printable(str(failure))}", file=sys.stderr)
+        complain(f"firmware_check: {failure}")
     if session.failures:
         return COULD_NOT
     return AGREES if session.agrees else DISAGREES
@@ -117,7 +115,7 @@ def _reading(args: argparse.Namespace) -> Reading:
 def _report(args: argparse.Namespace, session: CheckSession) -> None:
     """Print and write what was asked for."""
     if not any(path == STDOUT for path in (args.json, args.markdown, args.sarif)):
-        print(session.text(args.trace), end="")
+        say(session.text(args.trace))
     written = partial(session.sarif, args.sarif_category)
     for path, content in ((args.json, session.json), (args.markdown, session.markdown), (args.sarif, written)):
         if path:
@@ -131,7 +129,7 @@ def _write(path: str, text: str) -> None:
     from onnxlint_cmsis.atomic import write_text
 
     if path == STDOUT:
-        sys.stdout.write(text)
+        say(text)
         return
     try:
         write_text(path, text)

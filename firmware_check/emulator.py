@@ -27,6 +27,8 @@ SHARED = "ram.bin"
 _MOST = 64 << 20
 """Bytes that a firmware may say."""
 _CHUNK = 1 << 16
+_LOOK = 0.5
+"""Seconds between two looks for a signal."""
 
 
 def command_line(image: Path, board: Board) -> list[str]:
@@ -63,7 +65,7 @@ def _followed(process: subprocess.Popen[bytes], seconds: float, heard: Callable[
         for name in ("stdout", "stderr"):
             selector.register(getattr(process, name), selectors.EVENT_READ, name)
         while selector.get_map():
-            for key, _ in selector.select(max(0.0, end - time.monotonic())):
+            for key, _ in selector.select(min(_LOOK, max(0.0, end - time.monotonic()))):
                 chunk = os.read(key.fd, _CHUNK)
                 total += len(chunk)
                 if not chunk:

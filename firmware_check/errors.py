@@ -11,6 +11,10 @@ class CompilerFaultError(FirmwareError):
     """The compiler ended with an internal error."""
 
 
+class StoppedError(FirmwareError):
+    """Something else ended the run."""
+
+
 class LayerEndedError(FirmwareError):
     """The firmware faulted or hung in a layer."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,12 +45,7 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
         return image, run_image(image.path, program, bench, sets[:1] if traced else sets, True)
 
     bench = replace(bench, processes=Processes())
-    with ThreadPoolExecutor(min(bench.jobs, 2)) as pool:
-        try:
-            (image, traced), (measured, plain) = pool.map(one, (True, False))
-        except BaseException:  # a signal, too: threads must not wait for an emulator
-            bench.processes.stop()
-            raise
+    (image, traced), (measured, plain) = bench.processes.in_threads(one, (True, False), min(bench.jobs, 2))
     names = {each.address & ~1: (each.name, each.kind != "t") for each in image.symbols if each.is_function}
     returning = bench.library.returning_status
     return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))

@@ -10,6 +10,8 @@ from pathlib import Path
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 
+CARRIED = "bakenn"
+"""Origin of the library where no folder is given: the PyPI package that carries it."""
 _HEADER = Path("Include") / "arm_nnfunctions.h"
 
 _MARKS = (
@@ -42,6 +44,12 @@ class Library:
     """Folders for the compiler's -I."""
     origin: str
     """Where it comes from, for the report."""
+
+    @property
+    def label(self) -> str:
+        """Release and origin: `CMSIS-NN 4.0.0, the part of it in the PyPI package bakenn`."""
+        origin = "the part of it in the PyPI package bakenn" if self.origin == CARRIED else self.origin
+        return f"CMSIS-NN {self.release}, {origin}"
 
     @cached_property
     def texts(self) -> dict[Path, str]:
@@ -129,7 +137,7 @@ def _carried() -> Library:
         )
     root = vendor / "cmsis_nn"
     includes = (root / "Include", vendor / "cmsis_core" / "Include")
-    return Library(root, recognise(root), includes, "bakenn")
+    return Library(root, recognise(root), includes, CARRIED)
 
 
 def _core(root: Path) -> Path:

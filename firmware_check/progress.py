@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 from threading import Lock
 
+from firmware_check.ending import complain
+from onnxlint_cmsis.reporters.plain import printable
+
 _WIDTH = 30
 _FIRST, _NEXT = 30.0, 10.0
 """Seconds before the first line, and between two of them, where standard error is no terminal."""
@@ -16,7 +19,7 @@ class Progress:
     """Layers that ran, of all layers of one check; each runs in two builds."""
 
     def __init__(self, title: str, layers: int, builds: int = 2) -> None:
-        self._title = title
+        self._title = printable(title)
         self._layers = layers
         self._all = max(1, layers * builds)
         self._builds = builds
@@ -57,7 +60,7 @@ class Progress:
             self._draw(text)
         elif now - self._said >= _NEXT:
             self._said = now
-            print(f"firmware_check: {text}", file=sys.stderr, flush=True)
+            complain(f"firmware_check: {text}")
 
     def _draw(self, text: str) -> None:
         self._shown = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from firmware_check.failure import Failure
 from firmware_check.model_size import refuse_too_large
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.reports import data, markdown, sarif, text
+from onnxlint_cmsis.reporters.plain import json_text
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -94,23 +94,26 @@ class CheckSession:
 
     def text(self, trace: bool) -> str:
         """For a terminal; `trace` adds the tree of functions that ran in each layer."""
-        parts = []
+        parts: list[str] = []
         for each in self.checks:
             parts.append(text.report(each))
             if trace:
                 parts += [text.tree(layer) for layer in each.layers]
         parts += [text.comparison(each) for each in self.comparisons]
-        return "\n".join(parts)
+        ends = "".join(map(text.folded, text.default_lines(self.checks)))
+        return text.library_line(self._library) + "\n".join([*parts, *([ends] if ends else [])])
 
     def json(self) -> str:
         """As JSON."""
-        return json.dumps(data.report(self.checks, self.comparisons, self.failures), indent=1) + "\n"
+        return json_text(data.report(self._library, self.checks, self.comparisons, self.failures))
 
     def markdown(self) -> str:
         """As Markdown: comparisons first."""
-        parts = [markdown.comparison_report(each) for each in self.comparisons]
+        parts = [markdown.library_report(self._library)]
+        parts += [markdown.comparison_report(each) for each in self.comparisons]
         parts += [markdown.check_report(each) for each in self.checks]
-        return "\n".join([*parts, *(markdown.failure_report(each) for each in self.failures)])
+        parts += [markdown.failure_report(each) for each in self.failures]
+        return "\n".join([*parts, markdown.default_report(self.checks)]).rstrip("\n") + "\n"
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""

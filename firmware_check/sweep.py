@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import product
@@ -15,6 +14,7 @@ import numpy as np
 
 from firmware_check.build import Bench, build_source
 from firmware_check.emit import sweep_source
+from firmware_check.ending import say
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
@@ -132,7 +132,7 @@ def main(argv: list[str]) -> int:
     bench = Bench(board_named(args.target), open_library(args.cmsis_nn), args.timeout, own=args.plain)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         for row in measure(rows, bench, Path(folder)):
-            sys.stdout.write(json.dumps(row) + "\n")
+            say(json.dumps(row) + "\n")
     return 0
 
 

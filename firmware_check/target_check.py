@@ -51,6 +51,8 @@ class TargetCheck:
     """What a reader should know of the build."""
     unseen: tuple[tuple[str, str], ...] = ()
     """Layers with a predicted hazard that did not run, with the hazard."""
+    otherwise: tuple[str, ...] | None = None
+    """Layers that take another kernel or have other hazards in the linter's default release; None in that release."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Short forms of the labels of layers that have one, as the linter shows them."""
 

@@ -8,17 +8,17 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from firmware_check.compilers import CompilerRow, headers_of, program_of, version_of
-from firmware_check.errors import CompilerFaultError, FirmwareError, TooLargeError
+from firmware_check.errors import CompilerFaultError, FirmwareError, StoppedError, TooLargeError
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -35,6 +35,8 @@ _SIZES = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s", re.MULTILINE)
 """The row of arm-none-eabi-size: text, data, bss."""
 _SYMBOL = re.compile(r"([0-9a-f]+) (?:([0-9a-f]+) )?(\S) (\S.*)")
 """A row of arm-none-eabi-nm -S."""
+_LOOK = 0.2
+"""Seconds between two looks for a signal."""
 _GRACE = 1.0
 """Seconds for a process to end after it was asked to."""
 
@@ -46,6 +48,10 @@ def tool(name: str) -> str:
         package = _PACKAGES[name]
         raise FirmwareError(f"{name} is not on the PATH; install it (Debian, Ubuntu: apt-get install {package})")
     return path
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Processes:
@@ -66,7 +72,7 @@ class Processes:
         """
         with self._lock:
             if self._stopped:
-                raise FirmwareError("the run was ended")
+                raise StoppedError("the run was ended")
             try:
                 process = subprocess.Popen(
                     command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -93,13 +99,41 @@ class Processes:
             raise _complaint(command[0], complaint)
         return said
 
+    def in_threads(self, work: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> list[Result]:
+        """What some work makes of each item, so many at a time; an error or a signal stops the processes of all.
+
+        Raises:
+            FirmwareError: the first item that failed.
+
+        """
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(work, item) for item in items]
+            try:
+                # a signal that another thread gets wakes no waiting one: the main thread has to look for itself
+                while wait(futures, _LOOK, FIRST_EXCEPTION).not_done and not any(map(_failed, futures)):
+                    pass
+                if not any(map(_failed, futures)):
+                    return [future.result() for future in futures]
+            finally:
+                for future in futures:
+                    future.cancel()
+                if any(not future.done() or _failed(future) for future in futures):
+                    self.stop()
+        errors = [error for future in futures if not future.cancelled() and (error := future.exception())]
+        raise next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
+
     def stop(self) -> None:
         """End all of them, and start no other."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
-        for process in running:
-            _end(process)
+        for end in (partial(_signal, number=signal.SIGTERM), _end):  # all are asked before the first one is waited for
+            for process in running:
+                end(process)
+
+
+def _failed(future: Future[Result]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is not None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -203,14 +237,7 @@ class Compiler:
     def compile_all(self, sources: Sources, folder: Path) -> list[Path]:
         """Objects of the sources, each with its own further flags, named after their content in `folder`."""
         _ = version_of(self.row), headers_of(self.row), self._headers  # once, before the threads ask
-        with ThreadPoolExecutor(self.jobs) as pool:
-            try:
-                return list(pool.map(lambda item: self._compile(item[0], item[1], folder), sources))
-            except FirmwareError:
-                raise
-            except BaseException:  # a signal: threads must not wait for a compiler
-                self.processes.stop()
-                raise
+        return self.processes.in_threads(lambda item: self._compile(item[0], item[1], folder), sources, self.jobs)
 
     def _compile(self, source: Path, more: tuple[str, ...], folder: Path) -> Path:
         """The object of one source, from the cache where it is there; with other flags after an internal error."""

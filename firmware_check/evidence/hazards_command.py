@@ -9,6 +9,7 @@ from pathlib import Path
 from firmware_check.arguments import CheckParser, board_named, count, seconds
 from firmware_check.build import Bench
 from firmware_check.compilers import COMPILERS, compiler_named, label_of
+from firmware_check.ending import say
 from firmware_check.evidence.hazard_results import NOT_CONFIRMED, branches_seen, checked, hazards_seen
 from firmware_check.evidence.record_file import record, today
 from firmware_check.legacy.cmsis_5 import open_any
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> int:
         run = Recorded(
             library.release, bench.board.cpu, label_of(row), today(), tuple(hazards), tuple(branches)
         )  # fmt: skip
-        print("\n".join(map(printable, _lines(run))), flush=True)
+        say("".join(f"{printable(line)}\n" for line in _lines(run)))
         worst = max(worst, _worst(hazards, branches))
         if args.record:
             record(args.record, run)

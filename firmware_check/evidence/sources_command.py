@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firmware_check.arguments import CheckParser
+from firmware_check.ending import say
 from firmware_check.evidence.source_audit import audit
 from firmware_check.legacy.cmsis_5 import open_any
 from onnxlint_cmsis.reporters.plain import printable
@@ -16,10 +17,9 @@ def main(argv: list[str]) -> int:
     library = open_any(args.cmsis_nn)
     results = list(audit(library))
     drifts = [drift for _, drift in results if drift]
-    for drift in drifts:
-        print(printable(str(drift)))
+    lines = [printable(str(drift)) for drift in drifts]
     with_line = sum(1 for citation, _ in results if citation.line)
     rows = len({citation.row for citation, _ in results})
     said = f"{len(results)} citations of {rows} rows, {with_line} with a line; {len(drifts)} drifted"
-    print(f"CMSIS-NN {library.release}: {said}")
+    say("".join(f"{line}\n" for line in [*lines, f"CMSIS-NN {library.release}: {said}"]))
     return 1 if drifts else 0

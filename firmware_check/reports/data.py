@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
+    from firmware_check.library import Library
     from firmware_check.memory import Memory
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, Disagreement, LayerVerdict
@@ -18,10 +19,16 @@ VERSION = 1
 Data = dict[str, Any]
 
 
-def report(checks: Iterable[TargetCheck], comparisons: Iterable[Comparison], failures: Iterable[Failure] = ()) -> Data:
+def report(
+    library: Library,
+    checks: Iterable[TargetCheck],
+    comparisons: Iterable[Comparison],
+    failures: Iterable[Failure],
+) -> Data:
     """Everything that a run found. Instructions are instructions, not cycles."""
     return {
         "version": VERSION,
+        "cmsis_nn": {"release": library.release, "from": library.origin},
         "checks": [_check(check) for check in checks],
         "comparisons": [_comparison(comparison) for comparison in comparisons],
         "could_not_run": [
@@ -51,6 +58,7 @@ def _check(check: TargetCheck) -> Data:
         "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
         "flagged_not_run": [{"node": label, "hazard": hazard} for label, hazard in check.unseen],
         "remarks": list(check.remarks),
+        "otherwise_in_default_release": None if check.otherwise is None else list(check.otherwise),
     }
 
 

@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firmware_check.reports.text import COLUMNS, check_rows, differing, kernel, memory_lines, said_of, sizes_of
+from firmware_check.reports.text import (
+    COLUMNS,
+    check_rows,
+    default_lines,
+    differing,
+    kernel,
+    memory_lines,
+    said_of,
+    sizes_of,
+)
 from firmware_check.target_check import added_up
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.failure import Failure
+    from firmware_check.library import Library
     from firmware_check.target_check import TargetCheck
 
 
 def check_report(check: TargetCheck) -> str:
     """One check as a section with a table."""
     verdict = _bold(check.verdict)
-    lines = [f"### {_cell(check.path)} on {check.label} ({check.board.machine}): {verdict}", ""]
+    lines = [f"### {_safe(check.path)} on {check.label} ({check.board.machine}): {verdict}", ""]
     lines += _table(COLUMNS, check_rows(check))
-    lines += [f"* {_cell(line)}" for line in said_of(check)]
-    lines += ["", *(f"* {line}" for line in (*memory_lines(check), *added_up(check))), ""]
+    lines += [f"* {_safe(line)}" for line in said_of(check)]
+    lines += ["", *(f"* {_safe(line)}" for line in (*memory_lines(check), *added_up(check))), ""]
     return "\n".join(lines) + "\n"
+
+
+def library_report(library: Library) -> str:
+    """What is proven."""
+    return f"Proven here: {_safe(library.label)}\n"
+
+
+def default_report(checks: Sequence[TargetCheck]) -> str:
+    """What the linter says otherwise by default."""
+    return "".join(f"* {_safe(line)}\n" for line in default_lines(checks))
 
 
 def _bold(verdict: str) -> str:
@@ -33,14 +53,14 @@ def _bold(verdict: str) -> str:
 
 def failure_report(failure: Failure) -> str:
     """A target that the check could not run on."""
-    return f"### {failure.where}: could not run\n\n* {_cell(failure.reason)}\n"
+    return f"### {failure.where}: could not run\n\n* {_safe(failure.reason)}\n"
 
 
 def comparison_report(comparison: Comparison) -> str:
     """Before against after as a section with a table."""
     before, after = comparison.before, comparison.after
     verdict = _bold(comparison.verdict)
-    lines = [f"### {_cell(before.path)} against {_cell(after.path)} on {before.label}: {verdict}", ""]
+    lines = [f"### {_safe(before.path)} against {_safe(after.path)} on {before.label}: {verdict}", ""]
     lines += _table(
         ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
         [_row(name, pair) for name, pair in zip(comparison.called, comparison.pairs, strict=True)],
@@ -49,7 +69,7 @@ def comparison_report(comparison: Comparison) -> str:
     lines.append(f"* instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
-    lines += [f"* {each.code} {_cell(each.text)}" for each in comparison.disagreements]
+    lines += [f"* {each.code} {_safe(each.text)}" for each in comparison.disagreements]
     return "\n".join(lines) + "\n"
 
 
@@ -60,9 +80,9 @@ def _row(name: str, pair: LayerPair) -> list[str]:
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:
     head = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
-    return [*head, *(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows), ""]
+    return [*head, *(f"| {' | '.join(_safe(cell) for cell in row)} |" for row in rows), ""]
 
 
-def _cell(text: str) -> str:
-    """Text that cannot end a cell, begin a tag or hide characters."""
-    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")
+def _safe(text: str) -> str:
+    """Text that may have a name in it, on one line; nothing of it is markup, a link or a mention."""
+    return markdown(" ".join(text.split()))

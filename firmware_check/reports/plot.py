@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
 from firmware_check.reports.text import distinct
+from onnxlint_cmsis.reporters.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Compari
         axis.invert_yaxis()
         axis.set_xlabel("instructions (not cycles)")
         axis.xaxis.set_major_formatter("{x:,.0f}")
-        axis.set_title(title, fontsize=9, parse_math=False)
+        axis.set_title(printable(title), fontsize=9, parse_math=False)
         axis.legend()
     figure.tight_layout()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sarif_om as om
@@ -12,7 +11,7 @@ from firmware_check.verdict import RULES
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.findings import Finding, Location
 from onnxlint_cmsis.reporters.links import HOME
-from onnxlint_cmsis.reporters.plain import printable
+from onnxlint_cmsis.reporters.plain import json_text, printable, sarif_text
 from onnxlint_cmsis.reporters.sarif import FINGERPRINT, SCHEMA, artifact_location, uri_bases
 from onnxlint_cmsis.reporters.sarif_json import to_json
 from onnxlint_cmsis.results.fingerprint import fingerprints
@@ -75,7 +74,7 @@ def render(
         # GitHub takes the text before the last slash as the category
         automation_details=om.RunAutomationDetails(id=f"{category}/") if category else None,
     )
-    return json.dumps(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])), indent=1) + "\n"
+    return json_text(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])))
 
 
 def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:
@@ -124,7 +123,7 @@ def _result(finding: Finding, fingerprint: str, folder: str) -> Any:
         rule_id=finding.code,
         rule_index=list(_RULES).index(finding.code),
         level="error",
-        message=om.Message(text=printable(finding.complete)),
+        message=om.Message(text=sarif_text(finding.complete)),
         locations=[om.Location(physical_location=physical, logical_locations=logical)],
         partial_fingerprints={FINGERPRINT: fingerprint},
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.target_check import added_up
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.commands.terminal import columns
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.reporters.plain import counted, printable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
+    from firmware_check.library import Library
     from firmware_check.memory import Bytes
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
@@ -25,19 +27,51 @@ _ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")
 """Least widths, and columns to leave out, where every layer agrees: the last line of the report says so of all."""
 _APART = {"layer": 8, "kernel": 13}, ("status", "scratch", "op")
 PLAIN, AGREES = "plain C", "agrees"
+_NAMED = 5
+"""Layers that one line names."""
 _NUMBERS = ("status", "scratch", "instructions", "off", "differ")
 
 
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
     rows = [_cells(label, layer, _effective(layer)) for label, layer in _labelled(check)]
-    parts = [_line(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
+    parts = [folded(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
     alike = all(layer_verdict(layer) == AGREES for layer in check.layers)
     fit = _ALIKE if alike else _APART
     parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), *fit)))
-    parts += [_line(f"  {printable(line)}") for line in said_of(check)]
+    parts += [folded(f"  {printable(line)}") for line in said_of(check)]
     parts.append(_totals(check))
     return "".join(parts)
+
+
+def library_line(library: Library) -> str:
+    """What is proven: the first line of a report."""
+    return folded(f"proven here: {library.label}")
+
+
+def default_lines(checks: Sequence[TargetCheck]) -> list[str]:
+    """What the linter says otherwise by default, as it then judges another release."""
+    said = [
+        f"{check.path} on {check.target.cpu}: {_beside_default(check, check.otherwise)}"
+        for check in checks
+        if check.otherwise is not None
+    ]
+    return list(dict.fromkeys(said))
+
+
+def _beside_default(check: TargetCheck, otherwise: tuple[str, ...]) -> str:
+    release = check.target.release
+    named = [check.called(label) for label in otherwise]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    said = (
+        f"{counted(len(named), 'layer')} of {len(check.layers)} would take another kernel or have other hazards:"
+        f" {', '.join(named[:_NAMED])}{more}"
+    )
+    said = said if named else "all kernels and hazards are the same"
+    return (
+        f"in the linter's default, CMSIS-NN {DEFAULT_RELEASE}, {said};"
+        f" onnxlint-cmsis --release {release} judges what was proven here, --cmsis-nn DIR proves another release"
+    )
 
 
 def said_of(check: TargetCheck) -> list[str]:
@@ -185,8 +219,8 @@ def comparison(found: Comparison) -> str:
     lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
     lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
     lines.append(f"before against after: {found.verdict}")
-    title = _line(f"{before.path} against {after.path} on {before.label}")
-    return title + fitted(head, rows, head[3:], fit) + "".join(map(_line, lines))
+    title = folded(f"{before.path} against {after.path} on {before.label}")
+    return title + fitted(head, rows, head[3:], fit) + "".join(map(folded, lines))
 
 
 def _effective(layer: LayerVerdict | None) -> str:
@@ -203,9 +237,9 @@ def _totals(check: TargetCheck) -> str:
     ]
     lines += added_up(check)
     lines.append(f"prediction and observation: {check.verdict}")
-    return "".join(map(_line, lines))
+    return "".join(map(folded, lines))
 
 
-def _line(text: str) -> str:
+def folded(text: str) -> str:
     """One line of text, or several where the terminal is narrower."""
     return wrapped(text, columns()) + "\n"
