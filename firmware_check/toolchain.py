@@ -68,6 +68,7 @@ class Processes:
 
         Raises:
             FirmwareError: it cannot be started.
+            StoppedError: all processes were stopped, before or while it ran.
 
         """
         with self._lock:
@@ -90,6 +91,8 @@ class Processes:
         finally:
             with self._lock:
                 self._running.remove(process)
+        if self._stopped:
+            raise StoppedError("the run was ended")
 
     def output(self, command: list[str]) -> str:
         """Standard output of a tool; FirmwareError with its first complaint where it fails."""

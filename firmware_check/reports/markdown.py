@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 def check_report(check: TargetCheck) -> str:
     """One check as a section with a table."""
     verdict = _bold(check.verdict)
-    lines = [f"### {_safe(check.path)} on {check.label} ({check.board.machine}): {verdict}", ""]
+    lines = [f"### {markdown(check.path)} on {check.label} ({check.board.machine}): {verdict}", ""]
     lines += _table(COLUMNS, check_rows(check))
-    lines += [f"* {_safe(line)}" for line in said_of(check)]
-    lines += ["", *(f"* {_safe(line)}" for line in (*memory_lines(check), *added_up(check))), ""]
+    lines += [f"* {markdown(line)}" for line in said_of(check)]
+    lines += ["", *(f"* {markdown(line)}" for line in (*memory_lines(check), *added_up(check))), ""]
     return "\n".join(lines) + "\n"
 
 
 def library_report(library: Library) -> str:
     """What is proven."""
-    return f"Proven here: {_safe(library.label)}\n"
+    return f"Proven here: {markdown(library.label)}\n"
 
 
 def default_report(checks: Sequence[TargetCheck]) -> str:
     """What the linter says otherwise by default."""
-    return "".join(f"* {_safe(line)}\n" for line in default_lines(checks))
+    return "".join(f"* {markdown(line)}\n" for line in default_lines(checks))
 
 
 def _bold(verdict: str) -> str:
@@ -53,14 +53,14 @@ def _bold(verdict: str) -> str:
 
 def failure_report(failure: Failure) -> str:
     """A target that the check could not run on."""
-    return f"### {failure.where}: could not run\n\n* {_safe(failure.reason)}\n"
+    return f"### {failure.where}: could not run\n\n* {markdown(failure.reason)}\n"
 
 
 def comparison_report(comparison: Comparison) -> str:
     """Before against after as a section with a table."""
     before, after = comparison.before, comparison.after
     verdict = _bold(comparison.verdict)
-    lines = [f"### {_safe(before.path)} against {_safe(after.path)} on {before.label}: {verdict}", ""]
+    lines = [f"### {markdown(before.path)} against {markdown(after.path)} on {before.label}: {verdict}", ""]
     lines += _table(
         ("layer", "kernel before", "kernel after", "instructions before", "after", "saved"),
         [_row(name, pair) for name, pair in zip(comparison.called, comparison.pairs, strict=True)],
@@ -69,7 +69,7 @@ def comparison_report(comparison: Comparison) -> str:
     lines.append(f"* instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
     lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
-    lines += [f"* {each.code} {_safe(each.text)}" for each in comparison.disagreements]
+    lines += [f"* {each.code} {markdown(each.text)}" for each in comparison.disagreements]
     return "\n".join(lines) + "\n"
 
 
@@ -80,9 +80,4 @@ def _row(name: str, pair: LayerPair) -> list[str]:
 
 def _table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:
     head = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
-    return [*head, *(f"| {' | '.join(_safe(cell) for cell in row)} |" for row in rows), ""]
-
-
-def _safe(text: str) -> str:
-    """Text that may have a name in it, on one line; nothing of it is markup, a link or a mention."""
-    return markdown(" ".join(text.split()))
+    return [*head, *(f"| {' | '.join(markdown(cell) for cell in row)} |" for row in rows), ""]

@@ -15,13 +15,22 @@ import example_models as models
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
 from firmware_check.build import STACK
+from firmware_check.compare import Comparison, LayerPair
 from firmware_check.emit import linker_script, model_source, name_in_c
 from firmware_check.emulator import SHARED, command_line
+from firmware_check.failure import Failure
 from firmware_check.library import Library
+from firmware_check.memory import Bytes, Memory
+from firmware_check.observe import Observed
 from firmware_check.opening import Options, open_model
 from firmware_check.program import Program
+from firmware_check.reports import markdown
+from firmware_check.target_check import TargetCheck
 from firmware_check.tflite.tflite_program import tflite_program
+from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.reporters import plain
+from onnxlint_cmsis.types import Isa, Target
 from support import firmware_models as more
 from support.firmware_runs import check, needs_firmware
 from support.firmware_signatures import EverythingLibrary
@@ -156,6 +165,53 @@ def words(text: str, *more: str) -> str:
 
 
 TEXT = "static const char text[] = "
+HARMLESS = "harmless"
+STRANGE = (
+    "[a](javascript:x)",
+    "![a](http://b)",
+    "<img>",
+    "@user",
+    "a|b",
+    "`",
+    "``",
+    "www.a.de",
+    "https://a.de",
+    "#1",
+)
+
+
+def report_of(name: str) -> str:
+    """Every part of a report in Markdown, with one name for file, layer, reason and remark."""
+    wrong = (Disagreement("FWC002", name),)
+    layer = LayerVerdict(
+        name, name, "Conv", "", name, None, Observed((), (), ""), 0, (0, 0), 9, None, None, wrong, wrong, (name,)
+    )
+    memory = Memory(Bytes(1, 1), Bytes(1, 1), Bytes(1, 1))
+    check = TargetCheck(
+        name, Target("cortex-m4", Isa.DSP, "4.0.0"), BOARDS[2], True, (layer,), ((name, name),), memory,
+        remarks=(name,), unseen=((name, name),), runtime=name, otherwise=(name,),
+    )  # fmt: skip
+    pair = LayerPair(name, layer, None)
+    compared = Comparison(check, check, (pair,), (), False, wrong)
+    library = Library(Path(), "4.0.0", (), name)
+    parts = (
+        markdown.library_report(library), markdown.check_report(check), markdown.comparison_report(compared),
+        markdown.failure_report(Failure("cortex-m4", "gcc", name)), markdown.default_report([check]),
+    )  # fmt: skip
+    return "".join(parts)
+
+
+@given(
+    name=NAMES.filter(lambda name: name == name.strip() and 0 < len(name) <= 12 and "::" not in name)
+    | st.sampled_from(STRANGE)
+)
+@example(name="a\nb")
+def test_a_name_in_markdown_is_escaped_wherever_it_stands(name: str) -> None:
+    escaped = plain.markdown(plain.printable(name))
+    assert report_of(name) == report_of(HARMLESS).replace(HARMLESS, escaped)
+    assert not escaped or not re.search(r"(?<!\\)[\[\]<`*|]|@(?!&#8203;)", escaped)
+
+
 CALLS = {
     "a command": (SYSTEM, words(f'{TEXT}"touch {{made}}"', "sizeof text - 1")),
     "a new file": (OPEN, words(f'{TEXT}"{{made}}"', "5", "sizeof text - 1")),
