@@ -119,5 +119,6 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     if rescued is not None:
         rescued += chosen.rescued
     image = folder / ("traced.elf" if traced else "plain.elf")
-    link(bench, objects, folder / "link.ld", image, wrapped)
+    flags = (*board.flags, *(f"-Wl,--wrap={name}" for name in wrapped))
+    link(flags, objects, folder / "link.ld", image, bench.processes)
     return image

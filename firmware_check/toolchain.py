@@ -8,20 +8,17 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from firmware_check.compilers import CompilerRow, headers_of, program_of, version_of
 from firmware_check.errors import CompilerFaultError, FirmwareError, StoppedError, TooLargeError
-
-if TYPE_CHECKING:
-    from firmware_check.build import Bench
 
 _PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi",
@@ -302,16 +299,15 @@ def _is_whole(target: Path) -> bool:
         return False
 
 
-def link(bench: Bench, objects: list[Path], script: Path, target: Path, wrapped: list[str]) -> None:
+def link(flags: Sequence[str], objects: list[Path], script: Path, target: Path, processes: Processes) -> None:
     """Link an image, its map beside it; FirmwareError names the board's memory where it does not fit."""
-    wraps = [f"-Wl,--wrap={name}" for name in wrapped]
-    common = [*bench.board.flags, "-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", f"-T{script}", *wraps]
+    common = [*flags, "-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", f"-T{script}"]
     common += ["-Xlinker", f"-Map={target.with_suffix('.map')}"]
     arguments = target.with_suffix(".rsp")
     words = [*common, *map(str, objects), "-lm", "-o", str(target)]
     # GCC reads a file of arguments as buildargv of libiberty does: a backslash keeps the next character
     arguments.write_text("\n".join(_ARGUMENT.sub(r"\\\g<0>", word) for word in words), encoding="utf-8")
-    bench.processes.output([tool("arm-none-eabi-gcc"), f"@{arguments}"])
+    processes.output([tool("arm-none-eabi-gcc"), f"@{arguments}"])
 
 
 def sizes(image: Path, processes: Processes) -> SectionSizes:
