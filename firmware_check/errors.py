@@ -11,7 +11,7 @@ class CompilerFaultError(FirmwareError):
     """The compiler ended with an internal error."""
 
 
-class StoppedError(FirmwareError):
+class RunEndedError(FirmwareError):
     """Something else ended the run."""
 
 

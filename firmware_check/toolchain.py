@@ -18,7 +18,7 @@ from threading import Lock, get_ident
 from typing import NamedTuple, TypeVar
 
 from firmware_check.compilers import CompilerRow, headers_of, program_of, version_of
-from firmware_check.errors import CompilerFaultError, FirmwareError, StoppedError, TooLargeError
+from firmware_check.errors import CompilerFaultError, FirmwareError, RunEndedError, TooLargeError
 
 _PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi",
@@ -65,12 +65,12 @@ class Processes:
 
         Raises:
             FirmwareError: it cannot be started.
-            StoppedError: all processes were stopped, before or while it ran.
+            RunEndedError: all processes were stopped, before or while it ran.
 
         """
         with self._lock:
             if self._stopped:
-                raise StoppedError("the run was ended")
+                raise RunEndedError("the run was ended")
             try:
                 process = subprocess.Popen(
                     command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -89,7 +89,7 @@ class Processes:
             with self._lock:
                 self._running.remove(process)
         if self._stopped:
-            raise StoppedError("the run was ended")
+            raise RunEndedError("the run was ended")
 
     def output(self, command: list[str]) -> str:
         """Standard output of a tool; FirmwareError with its first complaint where it fails."""
@@ -120,7 +120,7 @@ class Processes:
                 if any(not future.done() or _failed(future) for future in futures):
                     self.stop()
         errors = [error for future in futures if not future.cancelled() and (error := future.exception())]
-        raise next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
+        raise next((error for error in errors if not isinstance(error, RunEndedError)), errors[0])
 
     def stop(self) -> None:
         """End all of them, and start no other."""
