@@ -91,13 +91,14 @@ DEFAULTS = {
 """Values of fields that a row of a file leaves out."""
 
 MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
-               "second_c", "data", "spread", "level", "shift")  # fmt: skip
+               "second_c", "data", "spread", "level", "shift", "without_bias")  # fmt: skip
 """Further fields, 0 where a row leaves them out.
 
 `front_c`: channels padded in front. `rank`, `axis_*`: a permutation. `second_*`: size of the second operand. `data`: 0
 a fixed pattern, 1 equal values, 2 one 127 in each row and the others `level` below, from 3 on random numbers of that
 seed with `spread` different values. `shift`: 0 takes 22 for a softmax on int8, which skips values over 100 below the
-largest; other values skip those over 200 below. A softmax on int16 takes 1 for 0."""
+largest; other values skip those over 200 below. A softmax on int16 takes 1 for 0.
+`without_bias`: 1 for no bias."""
 
 
 def callable_kinds(library: Library) -> list[str]:

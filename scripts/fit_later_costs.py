@@ -2,7 +2,8 @@
 
 A line of the file is one shape with the instructions of its call in each build, and its part: `fit`, or `apart` for
 shapes that no fit sees. `python -m firmware_check sweep --like FILE` measures its shapes. Earlier pieces keep their
-costs. Non-negative least squares, relative to the whole call, fit the later ones to the remaining instructions.
+costs. Non-negative least squares, relative to the whole call, fit the later ones to the remaining instructions; pieces
+of layers without a bias may also save some.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost.bias_cost import KERNELS as WITHOUT_BIAS
+from onnxlint_cmsis.cmsis_nn.cost.bias_cost import WORD
 from onnxlint_cmsis.cmsis_nn.cost.data_range import KERNELS, ends_of
 from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
@@ -88,7 +91,11 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
     counts = counts_of(call, target, taken)
     if call.entry == "transpose_conv_s8" and kernel == "arm_convolve_s8":
         kernel += ", reversed weights"
-    if call.entry == "convolve_s8":
+    if not call.bias and kernel not in WITHOUT_BIAS:
+        return None
+    if not call.bias:
+        kernel += ", no bias"
+    elif call.entry == "convolve_s8":
         kernel += f", {'under' if _narrow(call) else 'from'} 4 columns"
     return LaterRow(kernel, call.entry, call, counts, instructions, record["part"]) if counts else None
 
@@ -109,8 +116,12 @@ def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str,
         whole = np.array([row.instructions for row in members])
         left = whole - [sum(times * known.get(name, 0) for name, times in row.counts.items()) for row in members]
         if names:
-            solved = non_negative(counts / whole[:, None], left / whole)
-            found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
+            signed = [place for place, name in enumerate(names) if WORD in name]
+            columns = np.hstack([counts, -counts[:, signed]]) / whole[:, None]
+            solved = non_negative(columns, left / whole)
+            values = solved[: len(names)]
+            values[signed] -= solved[len(names) :]
+            found |= {name: round(float(value), DIGITS) for name, value in zip(names, values, strict=True)}
     return found
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fit_later_costs
-from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
+from onnxlint_cmsis.cmsis_nn.cost import bias_cost, cost, predicted
 from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
 from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.cost.records import call_of
@@ -207,6 +207,25 @@ def test_a_transposed_convolution_without_a_bias_is_unknown_on_the_direct_route(
     call = KernelCall("transpose_conv_s8", Dims(1, 4, 4, 8), Dims(8, 3, 3, 8), Dims(1, 9, 9, 8), Pair(2, 2))
     assert cost(call, parse_isa("dsp")) is not None
     assert cost(call._replace(bias=False), parse_isa("dsp")) is None
+
+
+def test_layers_without_a_bias_are_predicted_apart() -> None:
+    """Every kernel of a release that was measured without a bias keeps a cost without one."""
+    checked = set()
+    for record in fit_later_costs.records():
+        if not record.get("without_bias") or record["part"] != fit_later_costs.APART:
+            continue
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        assert not call.bias
+        for build, measured in record["instructions"].items():
+            release, _, isa = build.rpartition("-")
+            target = parse_isa(isa, release)
+            number = cost(call, target)
+            kernel = route(call, target).effective
+            if measured > 5000 and kernel in bias_cost.KERNELS:
+                assert number == pytest.approx(measured, rel=0.03), (record, build)
+                checked.add((kernel, isa))
+    assert len(checked) > 25
 
 
 @pytest.mark.parametrize("isa", list(Isa))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onnxlint_cmsis.cmsis_nn.cost.bias_cost import without_bias
 from onnxlint_cmsis.cmsis_nn.cost.depthwise_cost import to_conv
-from onnxlint_cmsis.cmsis_nn.cost.kernels import REVERSED, kernel_of
+from onnxlint_cmsis.cmsis_nn.cost.kernels import MEASURED, REVERSED, kernel_of
 from onnxlint_cmsis.cmsis_nn.cost.measured import table_for
 from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts, add, sizes_of
+from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.types import KernelCall, Target
@@ -114,4 +116,6 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
         if sizes.n > 1 and not kernel.several:
             of_one = counts | kernel.loops(sizes._replace(n=1), target.isa)
         add(counts, kernel.loops(sizes, target.isa))
+        if not call.bias and holds(MEASURED, "", target.release):
+            add(counts, without_bias(taken.effective, sizes, target.isa))
     return _Counted(counts, covered, sizes.n, of_one)

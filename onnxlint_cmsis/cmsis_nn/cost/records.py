@@ -57,7 +57,9 @@ _LONG = ("n", "in_c", "out_c", "ch_mult")
 """LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
 _FROM_0 = ("pad_h", "pad_w", "ch_mult", "front_c", "rank", *_AXES)
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult", "front_c", "rank", *_AXES, *_SECOND)
-_KNOWN = ("kind", *_SIZES, *TARGET_FIELDS)
+_BIAS = "without_bias"
+_KNOWN = ("kind", *_SIZES, _BIAS, *TARGET_FIELDS)
+
 _OTHERS = ("reps", "instructions", "data", "spread", "level", "shift")
 
 
@@ -81,7 +83,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     null is 1, paddings 0, and `ch_mult` out_c / in_c. For add and mul `in_c` is the length of the block, softmax has
     `out_c` rows of `in_c`. A pad has `pad_h`, `pad_w` and `front_c` in front. A transpose of `rank` axes has them first
     of n, h, w, in_c, and `axis_0` ... say which of them the output has. maximum and minimum have a second operand of
-    `second_n` ..., the first one's sizes where these are missing.
+    `second_n` ..., the first one's sizes where these are missing. `without_bias` is 1 for a layer without a bias.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -110,6 +112,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
         dilation=Pair(size["dil_h"], size["dil_w"]),
         ch_mult=size["ch_mult"] if kind == "dw" else 0,
         per_channel=name == "fc_per_channel" if kind == "fc" else None,
+        bias=not number(record.get(_BIAS) or 0, _BIAS, 0, 1),
         pad_front=Dims(0, size["pad_h"], size["pad_w"], size.get("front_c", 0)) if kind == "pad" else NO_FRONT,
     )
 
