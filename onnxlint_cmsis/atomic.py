@@ -62,6 +62,7 @@ def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None
         except BaseException:
             with contextlib.suppress(OSError):
                 new.chmod(0o600)  # Windows removes no file that may not be written
+            with contextlib.suppress(OSError):
                 new.unlink()
             raise
     _sync_folder(real.parent)
