@@ -190,6 +190,15 @@ def test_a_limit_holds_from_one_day_until_another():
     assert not holds(REVISIONS[-1], "", "2999-01-01")
 
 
+@pytest.mark.parametrize(("shape", "status"), [([1, -1], "alloc_error"), ([0, 4], "alloc_error"), ([1, 4], "ok")])
+def test_an_output_whose_sizes_a_run_decides_is_refused(shape, status):
+    report = report_of("RELU", ("FLOAT32", [1, 4]), ("FLOAT32", shape))
+    assert report.status == status
+    before = REFERENCE._replace(revision=reviewed_revision("2025-04-04"))
+    assert report_of("RELU", ("FLOAT32", [1, 4]), ("FLOAT32", [1, 4]), build=before).status == "ok"
+    assert report_of("RESHAPE", ("FLOAT32", [1, 4]), ("FLOAT32", [2, -1])).status == "ok"
+
+
 def test_a_tensor_without_a_size_stops_every_operator():
     for build in (REFERENCE, OPTIMIZED):
         report = report_of("RESHAPE", ("STRING", [4]), ("STRING", [2, 2]), build=build)

@@ -9,7 +9,7 @@ from onnxlint_cmsis.runtimes.tflm.kernel_table import kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import SIZED, hold
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import DYNAMIC, SIZED, hold
 from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
 from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
@@ -57,13 +57,16 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         return unregistered(owner, view.operator)
     try:
         hold(p, (SIZED,))
-        kernel(p)
+        try:
+            kernel(p)
+        except Refused as refusal:
+            if refusal.stage is Stage.PREPARE:
+                raise
+            p.fails = refusal
+        hold(p, (DYNAMIC,))
     except Unpredictable as found:
         return stopped(owner, RuntimeVerdict.UNDECIDED, str(found))
     except Refused as refusal:
-        if refusal.stage is Stage.INVOKE:
-            p.fails = refusal
-            return decided(p, number)
         halted = halt(p, Stage.PREPARE)
         if halted:
             return stopped(owner, RuntimeVerdict.HALTS, halted)

@@ -113,6 +113,8 @@ UNSIZED = ("STRING", "VARIANT", "INT2", "UINT4", "FLOAT8_E4M3FN", "FLOAT8_E5M2")
 """Element types without a size (lite/micro/memory_helpers.cc:47)."""
 FORMATS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q", "FLOAT32": "f", "BOOL": "?"}
 """Letters of `struct`."""
+WORKED_OUT = ("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
+"""Operators whose Prepare writes the sizes of its output."""
 MOST_AXES = 6
 """RuntimeShape::kMaxSmallSize (lite/kernels/internal/runtime_shape.h:38)."""
 RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
@@ -147,6 +149,35 @@ def sized(view: OperatorView) -> str:
     tensors = (view.subgraph.tensors[index] for index in (*operator.inputs, *operator.outputs) if index >= 0)
     bad = next((tensor for tensor in tensors if tensor.elem_type in UNSIZED), None)
     return f"'{bad.name}' is {bad.elem_type}, of which an element has no size" if bad else ""
+
+
+def dynamic(view: OperatorView) -> str:
+    """Every output has sizes above 0, once Prepare has worked its own out; [0] counts as one number."""
+    operator = view.operator
+    if operator.op in WORKED_OUT:
+        return ""
+    tensors = (view.subgraph.tensors[index] for index in operator.outputs if index >= 0)
+    shapes = [_pooled(view)] if operator.op == "L2_POOL_2D" else [tensor.shape for tensor in tensors]
+    if operator.op == "RESHAPE":
+        data, made = DATA.of(view).shape, shapes[0]
+        shapes = [
+            tuple(
+                prod(data) // (prod(size for size in made if size != -1) or 1) if size == -1 else size for size in made
+            )
+        ]
+    bad = next((shape for shape in shapes if shape != (0,) and any(size < 1 for size in shape)), None)
+    return f"its output has shape {list(bad)}; sizes that a run decides, and 0, are not taken" if bad else ""
+
+
+def _pooled(view: OperatorView) -> tuple[int, ...]:
+    """Sizes that L2_POOL_2D works out for its output (K/l2_pool_2d.cc:84-87)."""
+    shape = DATA.of(view).shape
+    plane = []
+    for length, side in zip(shape[1:3], ("h", "w"), strict=True):
+        step = max(view.option(f"stride_{side}"), 1)
+        window = view.option("filter_height" if side == "h" else "filter_width")
+        plane.append(-(-length // step) if view.text("padding") == "SAME" else (length + step - window) // step)
+    return (shape[0], *plane, shape[3])
 
 
 def inputs(*counts: int) -> Condition:
@@ -1490,6 +1521,8 @@ LIMITS: dict[str, tuple[KernelLimit, ...]] = {op: rows for ops, rows in _TABLE f
 
 SIZED = Row("tensorflow/lite/micro/memory_helpers.cc:47", PREPARE, sized)
 """A check of the allocator, for every operator."""
+DYNAMIC = Row("tensorflow/lite/micro/micro_interpreter_graph.cc:167", PREPARE, dynamic, since="2025-08-22")
+"""A check of the interpreter behind every Prepare."""
 SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),)
 """K/softmax_common.cc, CalculateSoftmaxParams, behind its checks."""
 
