@@ -59,9 +59,10 @@ class Held(NamedTuple):
     @property
     def places(self) -> tuple[str, str]:
         """Source files that the wheel names and that the reason names; empty where one names none."""
-        found = re.search(r"/([a-z0-9_]+)\.cc:\d+ ", self.printed)
-        named = re.search(r"/([a-z0-9_]+)\.(?:cc|h):\d+\)", self.report.stop)
-        return (found[1], named[1]) if found and named else ("", "")
+        found = re.findall(r"/([a-z0-9_]+)\.cc:\d+ ", self.printed)
+        named = re.search(r"kernels/([a-z0-9_]+)\.cc:\d+\)", self.report.stop)
+        dropped = any(operator.own for operator in self.report.operators)
+        return (found[-1], named[1]) if found and named and not dropped else ("", "")
 
 
 def held(count: int, seed: int = 0, ops: Iterable[str] = OPERATORS) -> Iterator[Held]:

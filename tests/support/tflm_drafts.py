@@ -105,6 +105,8 @@ class Draft:
         if op not in self.codes:
             self.codes.append(op)
         inputs, outputs = list(operands.inputs), list(operands.outputs)
+        if not self.often(0.985) and self.tensors[outputs[0]]["shape"]:
+            self.tensors[outputs[0]]["shape"][0] = self.chance.choice((0, -1))
         if not self.often(0.98) and len(inputs) > 1:
             inputs = inputs[:-1]
         record = {"opcode_index": self.codes.index(op), "inputs": inputs, "outputs": outputs}
@@ -579,5 +581,7 @@ def random_file(seed: int, op: str = "") -> bytes:
     for _ in range(d.chance.choice((0, 0, 1, 2))):
         curve = d.chance.choice(("RELU", "RELU6", "ABS", "NEG", "EXP", "LOGISTIC", "TANH", "RESHAPE", "CAST"))
         options = ("CastOptions", {}) if curve == "CAST" else None
-        last = d.add(curve, Operands([last], [d.like(last)], options))
+        kept = curve in ("RELU", "RELU6", "NEG")
+        output = d.tensor(list(d.tensors[last]["shape"]), d.tensors[last]["type"]) if kept else d.like(last)
+        last = d.add(curve, Operands([last], [output], options))
     return d.file()

@@ -13,9 +13,9 @@ from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
     Tensors,
 )
 from onnxlint_cmsis.runtimes.tflm.geometry import activation_dims
-from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, quantized, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import DENSE_BIAS, FUSED_ACTIVATION, hold
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import DENSE_ACTIVATION, DENSE_BIAS, hold
 from onnxlint_cmsis.types import Dims, KernelCall
 
 EVAL_TENSOR_BYTES = 12
@@ -74,7 +74,8 @@ def dense_quantization(p: Preparation, weights: TfliteTensor, per_channel: bool)
     common = "fully_connected_common.cc"
     if per_channel and weights.quantization:
         count, axis = len(weights.quantization.scales), weights.quantization.axis
-        taken = weights.elem_type != "INT4"
+        data = p.needed_input(0, f"{common}:101", "input")
+        taken = weights.elem_type != "INT4" and data.elem_type in INTEGER
         types = "(input->type == kTfLiteInt8 && filter->type != kTfLiteInt4) || (input->type == kTfLiteInt16 && "
         p.ensure(taken, f"{common}:101", f"{types}filter->type != kTfLiteInt4)")
         channels = weights.shape[axis] if 0 <= axis < len(weights.shape) else 0
@@ -84,7 +85,7 @@ def dense_quantization(p: Preparation, weights: TfliteTensor, per_channel: bool)
     else:
         hold(p, DENSE_BIAS)
     p.check(zero_point(weights) == 0, f"{common}:148")
-    hold(p, FUSED_ACTIVATION)
+    hold(p, DENSE_ACTIVATION)
 
 
 def _int16(p: Preparation, tensors: Tensors, file: str) -> None:

@@ -8,7 +8,14 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.runtimes.tflm.convolution_checks import HYBRID, PAIRS, check_inputs, check_scales, check_steps
+from onnxlint_cmsis.runtimes.tflm.convolution_checks import (
+    ACTIVATIONS,
+    HYBRID,
+    PAIRS,
+    check_inputs,
+    check_scales,
+    check_steps,
+)
 from onnxlint_cmsis.runtimes.tflm.convolution_kernels import forgotten_bias, ignored_zero_point
 from onnxlint_cmsis.runtimes.tflm.dense_kernels import (
     QUANTIZATION_BYTES,
@@ -87,7 +94,7 @@ def fully_connected(p: Preparation) -> None:
     weights = p.needed_input(1, f"{file}:51", "filter")
     output = p.needed_output(f"{file}:56")
     p.ensure_types(data, output, f"{file}:57", ("input->type", "output->type"))
-    if (data.elem_type, weights.elem_type) not in PAIRS:
+    if data.elem_type in ACTIVATIONS and (data.elem_type, weights.elem_type) not in PAIRS:
         text = f"Input type: {data.elem_type} with filter type: {weights.elem_type} not supported."
         raise Refused(text, Stage.PREPARE)
     if not output.shape or not weights.shape or min(output.shape) < 1:
@@ -96,6 +103,8 @@ def fully_connected(p: Preparation) -> None:
     p.reference = WITHOUT
     if data.elem_type != "FLOAT32":
         dense_quantization(p, weights, is_per_channel(weights))
+    if data.elem_type not in ACTIVATIONS:
+        p.fails = Refused(f"Input type {data.elem_type} not supported.", Stage.INVOKE)
 
 
 def transpose_conv(p: Preparation) -> None:

@@ -463,7 +463,7 @@ def squared_factors(view: OperatorView) -> str:
 def exponent_at_most_zero(view: OperatorView) -> str:
     """The input's scale is less than 128 times the output's (K/hard_swish_common.cc:68)."""
     factor = single(_ratio(single(scale(DATA.of(view)) / 128), scale(OUTPUT.of(view))))
-    small = isfinite(factor) and frexp(factor)[1] <= 0
+    small = not isfinite(factor) or frexp(factor)[1] <= 0
     return "" if small else "the scale of its input is 128 times that of its output, or more"
 
 
@@ -1210,7 +1210,11 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("leaky_relu_common.cc:43", PREPARE, same_type(DATA, OUTPUT)),
         Row("leaky_relu.cc:82", INVOKE, typed(DATA, *NUMBERS)),
     )),
-    ("LOGICAL_AND LOGICAL_OR", (_STRETCHED,)),
+    ("LOGICAL_AND LOGICAL_OR", (
+        Row("logical_common.cc:31", INVOKE, touched(LEFT)),
+        Row("logical_common.cc:33", INVOKE, touched(SECOND)),
+        _STRETCHED,
+    )),
     ("LOGICAL_NOT", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, "BOOL")))),
     ("LOGISTIC", (
         Row("logistic_common.cc:39", PREPARE, given(DATA)),
@@ -1552,7 +1556,12 @@ DENSE_BIAS = (Row(f"{UTIL}:322", PREPARE, bias_fits),)
 """GetQuantizedConvolutionMultipler, of a dense layer with one scale."""
 FUSED_ACTIVATION = (Row(ACTIVATION, PREPARE, activation_fits),)
 """CalculateActivationRangeQuantized."""
-POOLED_ACTIVATION = (Row(ACTIVATION, WRONG, activation_fits),)
+DENSE_ACTIVATION = (Row(f"{UTIL}:405", PREPARE, typed(OUTPUT, *INTEGER, "UINT8")), *FUSED_ACTIVATION)
+"""The same for a dense layer, whose type it asks for too."""
+POOLED_ACTIVATION = (
+    Row(f"{UTIL}:405", WRONG, typed(OUTPUT, *INTEGER, "UINT8")),
+    Row(ACTIVATION, WRONG, activation_fits),
+)
 """The same in K/pooling_common.cc:82, which drops the error."""
 SUM_FACTORS = (
     Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, sum_factors)),
