@@ -598,10 +598,19 @@ def update_fits(view: OperatorView) -> str:
 def embedding_fits(view: OperatorView) -> str:
     """The output of EMBEDDING_LOOKUP holds a row for every index (K/embedding_lookup.cc:98-112)."""
     rows, table, output = (operand.of(view) for operand in (LEFT, SECOND, OUTPUT))
+    if min(output.shape, default=0) < 0:
+        return ""
     if len(output.shape) < len(table.shape):
         return f"its output has {len(output.shape)} dimensions, fewer than its table"
     needed = prod((*rows.shape[:1], *table.shape[1:], *output.shape[len(table.shape) :]))
     return "" if needed <= prod(output.shape) else f"its output of shape {list(output.shape)} does not hold {needed}"
+
+
+def packed(view: OperatorView) -> str:
+    """PACK reads as many inputs as its options say. Raises Unpredictable where they are not there."""
+    for position in range(view.option("values_count")):
+        KernelOperand(position, f"input {position}").of(view)
+    return ""
 
 
 def rows_within(view: OperatorView) -> str:
@@ -1241,7 +1250,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         (Row("mirror_pad.cc:182", PREPARE, padded_axes), Row("mirror_pad.cc:155", INVOKE, typed(OUTPUT, *MOVED))),
     ),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
-    ("PACK", (Row("pack.cc:101", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")),)),
+    ("PACK", (
+        Row("pack.cc:59", INVOKE, packed),
+        Row("pack.cc:101", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")),
+    )),
     ("PRELU", (
         Row("prelu_common.cc:90", PREPARE, given(DATA)),
         Row("prelu_common.cc:92", PREPARE, given(SECOND)),
