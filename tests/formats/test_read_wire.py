@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 
@@ -151,18 +150,22 @@ def test_weights_are_not_read(tmp_path):
         file.write(start + b"\x2a" + encode_varint(len(weight_head) + count) + weight_head)
         file.truncate(file.tell() + count)
     code = (
-        "import resource, sys, onnx\n"
+        "import sys\n"
         "from onnxlint_cmsis.formats.onnx_graph.load import load\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "graph = load(sys.argv[1])\n"
         "print(graph.constants['w'].shape[0], graph.shape('y'), graph.constants['w'].values())\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
-    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    first, growth = run.stdout.splitlines()
+    # a process starts with the highest memory of the one that starts it, so a small one starts and measures
+    measured = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', *sys.argv[1:]], check=True)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+    )
+    command = [sys.executable, "-c", measured, code, str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, highest = run.stdout.splitlines()
     assert first == f"{shape[0]} (1, {shape[0]}, 6, 6) None"
-    assert int(growth) * 1024 < 64 << 20
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 1 << 30
+    assert int(highest) * 1024 < 256 << 20
 
 
 def test_unpacked_lists_are_read():

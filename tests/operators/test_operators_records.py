@@ -45,6 +45,8 @@ def test_readers_decide_on_new_lanes_of_what_is_handed_on(operator: Operator) ->
 @pytest.mark.parametrize("name", sorted(one.name for one in CURVES if one.new_lane != AS_READ))
 def test_a_new_constant_of_a_curve_stays_finite(name: str) -> None:
     """0 where the function is finite at 0, else 1."""
+    if not onnx.defs.has(name):
+        pytest.skip(f"onnx {onnx.__version__} does not know {name}")
     ones = operator_named("", name).new_lane == NewLane(ones=(0,))
     assert ones == (not np.isfinite(computed(name, 0.0)).all())
     assert np.isfinite(computed(name, float(ones))).all()

@@ -25,13 +25,22 @@ def finished(graph: GraphProto, opset: int = 13) -> ModelProto:
 
 
 def text(source: str) -> ModelProto:
-    """Parse ONNX's textual form; `float[4,2] w = {v}` stands for as many v as the sizes ask for."""
+    """Parse ONNX's textual form; `float[4,2] w = {v}` stands for as many v as the sizes ask for.
+
+    A line may begin with the name of its node, in brackets; the parser of onnx 1.17 does not take that.
+    """
+    named = r"^( *)\[([a-z]\w*)\] (\w+) = "
+    names = {output: name for _, name, output in re.findall(named, source, re.MULTILINE)}
+    source = re.sub(named, r"\1\3 = ", source, flags=re.MULTILINE)
 
     def filled(match: re.Match[str]) -> str:
         count = math.prod(int(size) for size in match[1].split(","))
         return f"[{match[1]}] {match[2]} = {{{','.join([match[3]] * count)}}}"
 
-    return parser.parse_model(re.sub(r"\[([\d, ]+)\] (\w+) = \{([-.\w]+)\}", filled, source))
+    model = parser.parse_model(re.sub(r"\[([\d, ]+)\] (\w+) = \{([-.\w]+)\}", filled, source))
+    for node in model.graph.node:
+        node.name = names.get(node.output[0], node.name)
+    return model
 
 
 def one_node(
