@@ -96,7 +96,7 @@ def _said_by(command: list[str]) -> subprocess.CompletedProcess[str]:
     """What a compiler says of itself; FirmwareError where it cannot be started, fails or takes too long."""
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=True, stdin=subprocess.DEVNULL,
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True, stdin=subprocess.DEVNULL,
             timeout=_PATIENCE,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

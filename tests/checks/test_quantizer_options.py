@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
@@ -18,6 +19,7 @@ from support.quantizer_runs import findings, joined, levels, quantized, quantize
 WORDS = {"np": np, "QuantType": QuantType}
 INT16 = {"activation_type": QuantType.QInt16}
 SYMMETRIC = {"ActivationSymmetric": True}
+RUNTIME = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
 
 
 def options_of(finding: Finding) -> dict[str, Any]:
@@ -40,6 +42,9 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
     for finding in found:
         for name, value in options_of(finding).items():
             made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
+    scales = made.get("TensorQuantOverrides", {})
+    if RUNTIME < (1, 28) and "p" in scales:  # docs of CNN510: it gives the Flatten behind `p` a scale apart
+        scales["f"] = scales["p"]
     return made
 
 
@@ -80,7 +85,15 @@ def test_extra_options_of_messages_make_their_findings_go(
         ({"weight_type": QuantType.QInt16}, "CNN503", "weight_type=QuantType.QInt8", {}),
         ({"nodes_to_exclude": ["second"]}, "CNN503", "leave it out of nodes_to_exclude", {}),
         ({"activation_type": QuantType.QUInt16}, "CNN506", "activation_type=QuantType.QInt8", {}),
-        ({"op_types_to_quantize": ["Conv", "Gemm"]}, "CNN513", "in op_types_to_quantize", {}),
+        pytest.param(
+            {"op_types_to_quantize": ["Conv", "Gemm"]},
+            "CNN513",
+            "in op_types_to_quantize",
+            {},
+            marks=pytest.mark.skipif(
+                RUNTIME < (1, 21), reason="quantize_static of ONNX Runtime 1.20 fails on a Softmax it leaves in float"
+            ),
+        ),
         ({"extra_options": {"QuantizeBias": False}}, "CNN508", '{"QuantizeBias": False}', {}),
     ],
     ids=["u8 weights", "u8", "int16 weights", "excluded", "u16", "two operators", "float bias"],

@@ -18,6 +18,7 @@ from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.planning.plan_options import FixOptions
+from onnxlint_cmsis.proof.compare import TOLERANCE
 from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.rewrite.repairs import useless_pairs
 from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
@@ -165,7 +166,11 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
     assert hazard in {name for one in result.rewrites for name in one.hazards}
     assert hazards(data, release) == set()
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
-    assert all(np.array_equal(old, new) for old, new in pairs)
+    for old, new in pairs:
+        if old.dtype == np.float32:  # sums depend on their order, which is ONNX Runtime's
+            np.testing.assert_allclose(new, old, rtol=0, atol=TOLERANCE * np.ptp(old))
+        else:
+            np.testing.assert_array_equal(new, old)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -10,7 +10,8 @@ at the start, which is an error.
 **What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
 of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX
 Runtime's quantizer (tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(...,
-np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model.
+np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model. Before ONNX Runtime
+1.28, name the result of a Flatten behind such a tensor, too.
 """
 
 from __future__ import annotations
