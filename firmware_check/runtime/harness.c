@@ -9,7 +9,7 @@ extern uint8_t __scratch_start[], __scratch_end[];
 
 volatile uint32_t current_layer;
 volatile uint32_t systick_wraps;
-static volatile uint32_t layer_began, in_layer;
+static volatile uint32_t in_layer;
 static uint32_t first_run, began, spent; /* SysTick counts */
 
 #define SYST_CSR (*(volatile uint32_t *)0xe000e010)
@@ -24,11 +24,16 @@ static struct
     uint32_t count;
 } scratch;
 
-static void systick_start(void)
+/* A layer begins with a clock of 0: how long the firmware waited for the host would else be in its count's last digit. */
+static void systick_restart(void)
 {
     SYST_RVR = WRAP - 1;
     SYST_CVR = 0;
     SYST_CSR = 7; /* processor clock, interrupt, on */
+    while (SYST_CVR == 0) /* until the first count, which loads SYST_RVR */
+    {
+    }
+    systick_wraps = 0;
 }
 
 static uint32_t ticks_now(void)
@@ -74,7 +79,7 @@ static void stop(const char *kind, uint32_t first, uint32_t second)
 void systick_handler(void)
 {
     systick_wraps++;
-    if (in_layer && systick_wraps - layer_began > MAX_WRAPS) /* waiting for the host is no layer's */
+    if (in_layer && systick_wraps > MAX_WRAPS) /* waiting for the host is no layer's */
     {
         stop("watchdog", systick_wraps, 0);
     }
@@ -177,10 +182,10 @@ static void report_layer(uint32_t index, int32_t status, uint32_t ticks)
 static void run_layer(uint32_t index)
 {
     current_layer = index;
-    layer_began = systick_wraps;
     spent = 0;
     memset(&scratch, 0, sizeof scratch);
     trace_clear();
+    systick_restart();
     in_layer = 1;
     const int32_t status = layers[index].run();
     in_layer = 0;
@@ -214,7 +219,6 @@ int main(void)
     uint32_t header[3];
     host_open();
     host_read(header, sizeof header);
-    systick_start();
     for (uint32_t run = 0; run < header[0]; run++)
     {
         first_run = run == 0;

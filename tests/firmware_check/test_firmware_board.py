@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import example_models as models
+from firmware_check import run
+from firmware_check.cli import main
 from support import paths
 from support.firmware_runs import CORES, MISSING, broken_library, check, data, needs_firmware, running
 
@@ -46,7 +49,21 @@ def test_every_other_cpu_runs_on_its_board(tmp_path: Path) -> None:
 
 def test_runs_are_repeatable_to_the_instruction(tmp_path: Path) -> None:
     model = models.one_dimensional(tmp_path)
-    assert data(model) == data(model)
+    assert data(model, *CORES) == data(model, *CORES)
+
+
+def test_a_host_that_answers_late_is_in_no_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock runs while the firmware waits: counts depended on where between two ticks a layer began."""
+    model, counts, answer = models.one_dimensional(tmp_path), set(), run._Host._put
+    for delay in (0.0, 0.0011, 0.0037, 0.0073):
+        with monkeypatch.context() as patch:
+            patch.setattr(run._Host, "_put", lambda *given, wait=delay: (time.sleep(wait), answer(*given)))
+            assert main([model, *CORES, "--json", "-"]) == 0
+        checks = json.loads(capsys.readouterr().out)["checks"]
+        counts.add(tuple(layer["observed"]["instructions"] for each in checks for layer in each["layers"]))
+    assert len(counts) == 1
 
 
 def test_each_layer_alone_gives_what_the_whole_gives(tmp_path: Path) -> None:
