@@ -24,6 +24,8 @@ _COMMAND = re.compile(r"(?<=#)#(?=[a-z]*\[)|(?<!\S):(?=:)")
 """What makes a command to a CI system: `##[error]` and `##vso[` anywhere, `::warning::` where a line may begin."""
 _MARKDOWN = re.compile(r"[\\`*\[\]<|#&~$@]|:(?=//)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
 """Characters that Markdown or HTML takes for markup, `@user`, and what makes an address a link."""
+_BEGINS = re.compile(r"^( *(?:[0-9]{1,9}(?=[.)](?: |$))|(?=>|[-+](?: |$)|-[ -]*$)))")
+"""What stands before a mark that begins a quotation, a list or a rule, where it begins a line or an item of a list."""
 _PARTED = {"@": "@&#8203;", "#": "\\#&#8203;"}
 """A zero-width space keeps `@user` and `#12` from becoming a mention; a backslash does not."""
 _LONE = re.compile("[\ud800-\udfff]")
@@ -68,8 +70,8 @@ def annotation_property(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """The text in a sentence of Markdown: no link, image, mention, HTML, table or code of it is left."""
-    return _MARKDOWN.sub(lambda found: _PARTED.get(found[0], f"\\{found[0]}"), printable(text))
+    """The text as a line of Markdown or a part of one: no link, image, mention, HTML, table, list or code is left."""
+    return _BEGINS.sub(r"\1\\", _MARKDOWN.sub(lambda found: _PARTED.get(found[0], f"\\{found[0]}"), printable(text)))
 
 
 def markdown_code(text: str) -> str:

@@ -201,13 +201,18 @@ def report_of(name: str) -> str:
     return "".join(parts)
 
 
-@given(
-    name=NAMES.filter(lambda name: name == name.strip() and 0 < len(name) <= 12 and "::" not in name)
-    | st.sampled_from(STRANGE)
-)
+def escaped_anywhere(name: str) -> bool:
+    """Whether a name looks the same at the start of a line as inside it, and is neither cut nor made a command."""
+    return (
+        name == name.strip() and 0 < len(name) <= 12 and "::" not in name
+        and plain.markdown(f"'{name}") == f"'{plain.markdown(name)}"
+    )  # fmt: skip
+
+
+@given(name=NAMES.filter(escaped_anywhere) | st.sampled_from(STRANGE))
 @example(name="a\nb")
 def test_a_name_in_markdown_is_escaped_wherever_it_stands(name: str) -> None:
-    escaped = plain.markdown(plain.printable(name))
+    escaped = plain.markdown(name)
     assert report_of(name) == report_of(HARMLESS).replace(HARMLESS, escaped)
     assert not escaped or not re.search(r"(?<!\\)[\[\]<`*|]|@(?!&#8203;)", escaped)
 

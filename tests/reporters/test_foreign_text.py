@@ -178,6 +178,19 @@ def test_nothing_acts_in_any_command_or_format(
         check_lines(said(capfd, "--show-files", "--isolated", "--", place))
 
 
+@pytest.mark.parametrize("mark", [">", ">a", "  > a", "-", "- a", "---", "- - -", "+", "+ a", "1. a", "12) a", "0."])
+def test_no_name_begins_a_quotation_a_list_or_a_rule(mark: str) -> None:
+    """As CommonMark 0.31 has them: 4.1, 5.1, 5.2. A backslash in front of the mark makes it text."""
+    escaped = markdown(mark)
+    assert escaped.replace("\\", "") == mark
+    assert re.match(r" *[0-9]*\\[-+>.)]", escaped)
+
+
+@pytest.mark.parametrize("words", ["4 -> 8", "-2.1%", "+0.0%", "1.5 a", "--trace"])
+def test_marks_inside_a_line_stay_as_they_are(words: str) -> None:
+    assert (markdown(words), markdown(f"of {words}")) == (words, f"of {words}")
+
+
 @given(names | st.text())
 def test_each_function_leaves_nothing_that_acts(name: str) -> None:
     check_lines(printable(name))
