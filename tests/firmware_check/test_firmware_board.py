@@ -248,7 +248,8 @@ def test_a_sweep_agrees_with_the_recorded_rows_to_1_percent(core: str, isa: str)
         before = known[tuple(row[name] for name in shape)]
         assert set(row) == set(before)
         assert (row["version"], row["isa"]) == (before["version"], before["isa"])
-        assert abs(row["instructions"] / before["instructions"] - 1) <= 0.01, row
+        # reading the bias as a pointer takes the call an instruction or two more than when the rows were recorded
+        assert abs(row["instructions"] - before["instructions"]) <= 0.01 * before["instructions"] + 2, row
 
 
 def test_what_fix_writes_is_proven_on_the_device(tmp_path: Path) -> None:
