@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
 from onnxlint_cmsis.findings import Finding
 from support.models import text as parsed
 from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically, reshaped
+from support.versions import installed
 
 WORDS = {"np": np, "QuantType": QuantType}
 INT16 = {"activation_type": QuantType.QInt16}
 SYMMETRIC = {"ActivationSymmetric": True}
-RUNTIME = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+RUNTIME = installed("onnxruntime")
 
 
 def options_of(finding: Finding) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from onnx import TensorProto, helper
 
 from onnxlint_cmsis.formats.onnx_graph.load import ModelError
 from support.read_models import FLOAT, conv_model, model, read, tensor, value
+from support.versions import installed
 
 INT64, INT8, UINT8 = TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8
 X = value("x", ["N", 4, 8, 8])
 
 newer_runtime = pytest.mark.skipif(
-    tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 23),
+    installed("onnxruntime") < (1, 23),
     reason="ONNX Runtime before 1.23 begins windows of ceil_mode behind the input, and does not know opset 22",
 )
 """For tests whose reference is ONNX Runtime's size of a pool that rounds up."""

@@ -32,6 +32,7 @@ from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
+from support.versions import installed
 
 SHARED = paths.SHARED / "models"
 needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
@@ -389,6 +390,7 @@ def test_indices_are_kept_inside_what_they_index() -> None:
     assert prove(model.SerializeToString(), model.SerializeToString()).equal
 
 
+@pytest.mark.skipif(installed("onnxruntime") < (1, 21), reason="ONNX Runtime before 1.21 has no WeightBiasQuantization")
 def test_what_optimisers_make_of_float_weights_has_to_stay_too() -> None:
     """ONNX Runtime's WeightBiasQuantization takes its scale from the largest weight, which a dead lane may hold."""
     build = Builder(opset=17)
