@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.types import MAX_DIM
+from onnxlint_cmsis.types import MAX_AXES, MAX_DIM
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +28,12 @@ FoldRule = Callable[..., "Value | None"]
 """Result of a node from its attributes and operands; None where it is not known."""
 
 
-def array_of(elements: Any, shape: tuple[int, ...]) -> Value:
-    """An array of Python integers."""
+def array_of(elements: Any, shape: tuple[int, ...]) -> Value | None:
+    """An array of Python integers; None for more axes than are worked out."""
     import numpy as np
 
+    if len(shape) > MAX_AXES:
+        return None
     array = np.empty(math.prod(shape), object)
     array[:] = elements
     return array.reshape(shape)

@@ -74,11 +74,13 @@ def fold_node(node: NodeProto, inputs: Sequence[Constant | None]) -> tuple[tuple
         return None
     values: dict[str, Value] = {}
     for name, constant in zip(node.input, inputs, strict=False):  # a damaged node has fewer names than it needs inputs
-        numbers = constant.values() if constant else None
-        if constant and numbers is None:
+        if not constant:
+            continue
+        numbers = constant.values()
+        value = None if numbers is None else array_of(numbers, constant.shape)
+        if value is None:
             return None
-        if constant:
-            values[name] = array_of(numbers, constant.shape)
+        values[name] = value
     result = _evaluate(node, values, {})
     if result is None or result.size > MAX_ELEMENTS or None in result.ravel().tolist():
         return None
