@@ -151,3 +151,44 @@ def test_mobilenet_takes_less_than_a_megabyte(tmp_path: Path) -> None:
     page = written_report(tmp_path / "mobilenet.onnx")
     check(page)
     assert len(page.encode()) < 1_000_000
+
+
+def test_several_models_have_a_page_each_in_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / name for name in ("net.onnx", "a/net.onnx", "b/NET.onnx", "other.onnx")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        write_model(path)
+    folder = tmp_path / "new" / "pages"
+    assert main(["report", "--isolated", *map(str, paths), "-o", str(folder)]) == 0
+    assert sorted(page.name for page in folder.iterdir()) == [
+        "NET.onnx-3.html", "net.onnx-2.html", "net.onnx.html", "other.onnx.html"
+    ]  # fmt: skip
+    for path, name in zip(paths, ("net.onnx", "net.onnx-2", "NET.onnx-3", "other.onnx"), strict=True):
+        page = (folder / f"{name}.html").read_text(encoding="utf-8")
+        check(page)
+        assert f'<p class="faint">{path}.' in page
+    assert main(["report", "--isolated", str(paths[3]), "-o", str(folder)]) == 0
+    overlay = ["--overlay", "model-explorer", "--target", "cortex-m4"]
+    assert main(["report", "--isolated", *map(str, paths[2:]), "-o", str(folder), *overlay]) == 0
+    assert len(list(folder.glob("*.json"))) == 2
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["net.onnx", "other.onnx", "-o", "page.html"], "-o page.html: name a folder for several models"),
+        (["net.onnx", "other.onnx", "-o", "net.onnx"], "-o net.onnx: name a folder for several models"),
+        (["net.onnx", "-o", "net.onnx"], "-o net.onnx is one of the models: name another file"),
+        (["net.onnx", "other.onnx", "--against", "net.onnx", "-o", "pages"], "--against shows two versions of one"),
+        (["net.onnx", "missing.onnx", "-o", "pages"], "missing.onnx: "),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    models = {name: write_model(Path(name)).read_bytes() for name in ("net.onnx", "other.onnx")}
+    assert main(["report", "--isolated", *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == models
