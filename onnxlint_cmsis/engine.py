@@ -16,6 +16,7 @@ from onnxlint_cmsis.results.file_result import FileResult
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 from onnxlint_cmsis.size_search import (
     NO_SIZES,
+    can_fix,
     size_codes,
     size_findings,
     skip_notes,
@@ -87,11 +88,10 @@ def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | Non
 
 
 def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) -> FileResult:
-    from onnxlint_cmsis.coverage.naming import naming
+    from onnxlint_cmsis.coverage.naming import layer_names
 
-    lowered = model.lowered
-    called = naming(model.graph, [record.node for record in lowered.records], result)
-    return result._replace(notes=_notes(lowered, settings), names=called.names, places=called.places)
+    called = layer_names(model)
+    return result._replace(notes=_notes(model.lowered, settings), names=called.names, places=called.places)
 
 
 def _result(
@@ -178,9 +178,7 @@ def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding], data
     """The findings, those that a fix answers marked."""
     if not found:
         return found
-    from onnxlint_cmsis.rewrite.changeable import can_change
-
-    if not can_change(model.graph):
+    if not can_fix(model.graph):
         return found
     from onnxlint_cmsis.fixers.mark_fixable import Promises
 

@@ -15,6 +15,9 @@ UNSAFELY = "fixable_unsafely"
 AFTER_PROOF = "fixable_after_proof"
 """Property of such a finding that a fix answers without --unsafe-fixes too, where ONNX Runtime's outputs then stay."""
 
+PROMISES = ("fixable", UNSAFELY, AFTER_PROOF)
+"""Properties that say what a fix does about a finding."""
+
 
 class Location(NamedTuple):
     """Where in a model a finding is."""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config import codes
 from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.checks.class_fact import ClassFact
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.graph.model import Graph
 
 
 class SizeFindings(NamedTuple):
@@ -38,7 +40,6 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     from onnxlint_cmsis.planning.class_facts import class_findings, repair_prices
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.proof.subgraph_classes import unprovable
-    from onnxlint_cmsis.rewrite.changeable import can_change
     from onnxlint_cmsis.rewrite.refusals import refused
 
     consent = Consent(settings, model.path)
@@ -46,9 +47,20 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     findings = (*class_findings(found), *found.accepted)
-    if not can_change(model.graph):
+    if not can_fix(model.graph):
         return SizeFindings(tuple(map(unpromised, findings)), ())
     return SizeFindings(findings, repair_prices(found))
+
+
+def can_fix(graph: Graph) -> bool:
+    """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
+    from onnxlint_cmsis.rewrite.changeable import can_change
+
+    if not is_tflite_path(graph.path) or not can_change(graph):
+        return can_change(graph)
+    from onnxlint_cmsis.proof.tflite_runnable import refused
+
+    return not any(map(refused, graph.nodes))
 
 
 def size_codes() -> tuple[str, ...]:

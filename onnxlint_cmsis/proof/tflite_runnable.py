@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
 from onnxlint_cmsis.formats.tflite.flat_table import table_at
+from onnxlint_cmsis.graph.model import TFLITE
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+    from onnxlint_cmsis.graph.model import Node
+
+CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostProcess")
+"""Custom operators that LiteRT brings (core/kernels/register.cc)."""
 
 
 def runnable(model: TfliteModel) -> bytes:
@@ -23,6 +28,18 @@ def runnable(model: TfliteModel) -> bytes:
     for position in _axes(model):
         struct.pack_into("<i", made, position, 0)
     return bytes(made)
+
+
+def refused(node: Node) -> bool:
+    """Whether LiteRT 2.3.0 refuses an operator of a `.tflite` file, so that no fix of the file can be proven.
+
+    CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
+    computes both.
+    """
+    if node.domain == f"{TFLITE}.custom":
+        return node.op_type not in CUSTOM
+    convolves = node.domain == TFLITE and node.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    return convolves and (not all(node.inputs[:3]) or len(node.inputs) < 2 + (node.op_type == "CONV_2D"))
 
 
 def _axes(model: TfliteModel) -> Iterator[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.findings import PROMISES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,11 +21,15 @@ PLAN = "plan_"
 
 
 def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of one file, those of one rule, level, cause and set of targets as one at the first's place."""
+    """The findings of one file, those of equal cause as one at the first's place.
+
+    They have one rule, level, cause and set of targets, and a fix does the same about them.
+    """
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
         alone = () if finding.cause else (number,)
-        key = (finding.code, finding.level, finding.cause, finding.targets, *alone)
+        promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
+        key = (finding.code, finding.level, finding.cause, finding.targets, promised, *alone)
         groups.setdefault(key, []).append(finding)
     return tuple(_one(group) for group in groups.values())
 
