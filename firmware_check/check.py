@@ -184,7 +184,7 @@ class _Runner:
         """Short forms of the names of nodes, as the linter shows them."""
         from onnxlint_cmsis.coverage.naming import layer_names
 
-        return layer_names(self.model.graph, self.model.graph.nodes).names
+        return layer_names(self.model.analysis(self.target)).names
 
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""

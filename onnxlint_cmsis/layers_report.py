@@ -80,9 +80,11 @@ def layers_report(
     from onnxlint_cmsis.open_model import open_model
 
     model = model or open_model(path, settings.analysis, data)
-    if is_tflite_path(path):
-        return _operators_report(cast("TfliteAnalysis", model))
     from onnxlint_cmsis.coverage.naming import layer_names
+
+    names = layer_names(model).names
+    if is_tflite_path(path):
+        return _operators_report(cast("TfliteAnalysis", model), names)
     from onnxlint_cmsis.layer_rows import copy_rows
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
@@ -93,15 +95,12 @@ def layers_report(
         from onnxlint_cmsis.layer_formats_rows import with_formats
 
         rows = with_formats(rows, model, calibration)
-    names = layer_names(model.graph, [record.node for record in model.lowered.records])
-    called = {copy.label: f"{names.names.get(copy.node.label, copy.node.label)}:transpose" for copy in model.copies}
     notes = runtime_notes(settings.runtime, converted=True)
-    return LayersReport(rows, _totals(model) if rows else [], {**names.names, **called}, notes)
+    return LayersReport(rows, _totals(model) if rows else [], names, notes)
 
 
-def _operators_report(model: TfliteAnalysis) -> LayersReport:
+def _operators_report(model: TfliteAnalysis, names: Mapping[str, str]) -> LayersReport:
     """The operators of a `.tflite` file, with what they compute and cost."""
-    from onnxlint_cmsis.results.short_names import short_names
     from onnxlint_cmsis.runtimes.runtime import runtime_notes
     from onnxlint_cmsis.tflite_files.operator_rows import operator_rows
 
@@ -110,7 +109,6 @@ def _operators_report(model: TfliteAnalysis) -> LayersReport:
     for found in operator_rows(model):
         record = records.get(found.node.index) if found.node else None
         rows.append({**found.row, **operator_row(model, record, found.target)})
-    names = short_names([str(row["output"]) for row in rows])
     notes = (*runtime_notes(model.settings.runtime), *model.remarks_on_build)
     return LayersReport(rows, _totals(model) if rows else [], names, notes)
 

@@ -156,7 +156,7 @@ def test_what_the_first_run_alone_computes_costs_later_runs_nothing(tmp_path: Pa
     path = tmp_path / "m.tflite"
     path.write_bytes(write(streaming_model()))
     report = layers_report(str(path), make_settings(targets=["cortex-m4"]))
-    costs = {row["label"]: (row["once"], row["macs"], row["instructions"]) for row in report.rows}
+    costs = {row["node"]: (row["once"], row["macs"], row["instructions"]) for row in report.rows}
     assert costs["subgraph1:CONV_2D#1"] == (True, 0, 0)
     assert costs["ADD#3"][0] is False
     total = report.totals[0]

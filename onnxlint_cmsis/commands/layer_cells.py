@@ -29,7 +29,7 @@ BAR = 8
 
 def layer_cells(row: Row, total: Total, names: Mapping[str, str], bar: int = BAR) -> list[str]:
     """Cells in the order of the columns; the longest bar has `bar` columns."""
-    node = label_of(row)
+    node = str(row["node"])
     runtime = str(row.get("runtime", ""))
     return [
         mark_of(row),
@@ -65,13 +65,8 @@ def _format(found: object) -> str:
     return ", ".join(parts)
 
 
-def label_of(row: Row) -> str:
-    """Name of the layer as findings have it."""
-    return str(row["label"] if is_operator(row) else row["node"])
-
-
 def is_operator(row: Row) -> bool:
-    """Whether the row is that of an operator of a `.tflite` file, whose label has its type and number."""
+    """Whether the row is that of an operator of a `.tflite` file, whose name has its type and number."""
     return "index" in row
 
 

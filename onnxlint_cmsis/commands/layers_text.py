@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.commands.layer_cells import BAR, NO_LAYER, is_operator, kernel_of, label_of, layer_cells, mark_of
+from onnxlint_cmsis.commands.layer_cells import BAR, NO_LAYER, is_operator, kernel_of, layer_cells, mark_of
 from onnxlint_cmsis.commands.text_table import TableFit, fitted
 from onnxlint_cmsis.reporters.plain import paint
 from onnxlint_cmsis.reporters.wrapping import wrapped
@@ -92,7 +92,7 @@ def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
         yield f"{NO_LAYER}: it copies bytes at most"
     for row in rows:
         if row["hazards"]:
-            node = label_of(row)
+            node = str(row["node"])
             yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
     yield from _ranges(rows, names)
     yield from _reasons(rows, names)
@@ -105,7 +105,7 @@ def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
     from onnxlint_cmsis.cmsis_nn.cost.data_range import KERNELS
 
     for row in rows:
-        found, node = row.get("instructions_range"), label_of(row)
+        found, node = row.get("instructions_range"), str(row["node"])
         kernel = str(row.get("effective") or row["kernel"])
         if isinstance(found, list) and kernel in KERNELS:
             why = KERNELS[kernel].decides
@@ -116,7 +116,7 @@ def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Why the layers that are marked are, a line for each reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), label_of(row)
+        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), str(row["node"])
         if reason and mark_of(row) != " ":
             found.setdefault(reason, []).append(names.get(node, node))
     for reason, nodes in found.items():

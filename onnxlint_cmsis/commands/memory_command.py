@@ -16,6 +16,9 @@ from onnxlint_cmsis.reporters.wrapping import wrapped
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
 
 DESCRIPTION = (
@@ -35,12 +38,16 @@ def make_parser() -> CommandParser:
     text = "model file, - for a .tflite model from standard input"
     parser.add_argument("files", nargs="+", metavar="FILE", help=text)
     parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
+    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
     add_keys(parser, KEYS)
     return parser
 
 
 def run(argv: list[str]) -> int:
     """Print the arena of a model on every target; 1 where a target has none."""
+    from onnxlint_cmsis.coverage.naming import layer_names
+    from onnxlint_cmsis.tflite_files.memory_report import memory_reports
+
     args = make_parser().parse_args(argv)
     configured, shown, texts = configuration(args), [], []
     for file in args.files:
@@ -48,18 +55,17 @@ def run(argv: list[str]) -> int:
         settings = configured.settings_for(name)
         if is_tflite_path(name):
             _check_runtime(str(settings.raw["runtime"]))
-        reports = _reports(file, name, settings)
+        model = _model(file, name, settings)
+        reports = memory_reports(model)
         head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
         shown.append({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports})
         if args.form == "text":
             headline = wrapped(_headline(settings), columns())
-            texts.append((file, f"{headline}\n\n{_joined(reports)}"))
+            names = {} if args.full_names else layer_names(model).names
+            blocks = "\n".join(_text(report, names) for report in reports)
+            texts.append((file, f"{headline}\n\n{blocks}"))
     sys.stdout.write(beside_names(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
     return 0 if all("arena_used" in report for each in shown for report in each["targets"]) else 1
-
-
-def _joined(reports: list[dict[str, object]]) -> str:
-    return "\n".join(_text(report) for report in reports)
 
 
 def _headline(settings: Settings) -> str:
@@ -76,35 +82,23 @@ def _check_runtime(text: str) -> None:
         raise UsageError(f"--runtime: memory of {TFLITE} files is worked out for tflm, not for {text}")
 
 
-def _reports(file: str, name: str, settings: Settings) -> list[dict[str, object]]:
+def _model(file: str, name: str, settings: Settings) -> ModelAnalysis:
     from onnxlint_cmsis.graph.model_error import ModelError
+    from onnxlint_cmsis.open_model import open_model
 
-    data = standard_input() if file == STDIN else None
     try:
-        if is_tflite_path(name):
-            from onnxlint_cmsis.tflite_files.memory_report import memory_reports
-
-            return memory_reports(name, settings, data)
-        return _of_onnx(name, settings)
+        return open_model(name, settings.analysis, standard_input() if file == STDIN else None)
     except ModelError as error:
         raise UsageError(f"{file}: {error.message}") from None
 
 
-def _of_onnx(name: str, settings: Settings) -> list[dict[str, object]]:
-    from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.coverage.onnx_memory import onnx_memory
-
-    model = ModelAnalysis(name, settings.analysis)
-    return [onnx_memory(model, target) for target in settings.targets]
-
-
-def _text(report: dict[str, object]) -> str:
+def _text(report: dict[str, object], names: Mapping[str, str]) -> str:
     from onnxlint_cmsis.tflite_files.memory_text import PLAN, memory_lines, plan_cells
 
     if "arena_used" not in report:
         line = f"{report['target']}: no arena: {report['reason']}"
         return f"{wrapped(line, columns())}\n"
-    found = memory_lines(report, str(report["target"]))  # type: ignore[arg-type]
+    found = memory_lines(report, str(report["target"]), names)  # type: ignore[arg-type]
     lines = "".join(f"{wrapped(line, columns())}\n" for line in found)
-    fit = TableFit(columns(), {"buffer": 16})
-    return lines + fitted(PLAN, plan_cells(report), PLAN[1:], fit)  # type: ignore[arg-type]
+    fit = TableFit(columns(), {"buffer": 16, "layer": 12}, ("layer",))
+    return lines + fitted(PLAN, plan_cells(report, names), PLAN[2:], fit)  # type: ignore[arg-type]

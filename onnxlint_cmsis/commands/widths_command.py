@@ -42,11 +42,12 @@ def run(argv: list[str]) -> int:
     """Print the widths of a model."""
     args = make_parser().parse_args(argv)
     from onnxlint_cmsis.commands.width_times import WidthTimes
+    from onnxlint_cmsis.coverage.naming import layer_names
 
     settings = configuration(args).settings_for(args.file)
     model = _model(args.file, settings)
     found = _staircases(model, settings, args.reach)
-    names = {} if args.full_names else _names(model)
+    names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
     if args.plot:
         from onnxlint_cmsis.atomic import write_text
@@ -102,9 +103,3 @@ def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[
         progress.step(model.path)
     progress.close()
     return found
-
-
-def _names(model: ModelAnalysis) -> dict[str, str]:
-    from onnxlint_cmsis.coverage.naming import layer_names
-
-    return dict(layer_names(model.graph, [record.node for record in model.lowered.records]).names)

@@ -37,11 +37,6 @@ def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[st
     }
 
 
-def _figure(figure: Figure, *, exceeded: bool) -> dict[str, object]:
-    left_out = [one._asdict() for one in figure.left_out]
-    return {**figure._asdict(), "left_out": left_out, "change": figure.change, "exceeded": exceeded}
-
-
 def _findings(finding: Finding, path: str) -> list[dict[str, object]]:
     """A finding and those of equal cause that it stands for."""
     every = (finding, *finding.others)

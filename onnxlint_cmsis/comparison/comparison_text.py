@@ -132,10 +132,7 @@ def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
 
 
 def _called(row: Row | None, names: Mapping[str, str]) -> str:
-    """An operator of a `.tflite` file by its kind and number, a node of an ONNX model by its short name."""
-    if row is None:
-        return ""
-    return str(row["label"]) if "index" in row else names.get(str(row["node"]), str(row["node"]))
+    return "" if row is None else names.get(str(row["node"]), str(row["node"]))
 
 
 def _figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:

@@ -131,7 +131,7 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         len(new) - len(came),
         tuple(_figures(before, after, left_out)),
         tuple(_layers(before.layers, after.layers)),
-        {**before.result.names, **before.layers.names, **after.result.names, **after.layers.names},
+        {**before.layers.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
         tuple(_times(before.layers, after.layers, left_out)),
@@ -194,8 +194,7 @@ def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[Left
         replaced = place in single and (place not in old, place[1], single[place].get("op")) in unknown
         if pair.count(None) == 1 and (place not in single or replaced):
             row = rows[1] or rows[0] or {}
-            name = str(row["label"] if "index" in row else row["node"])
-            found.setdefault(place[1], []).append(LeftOut(name, *pair))
+            found.setdefault(place[1], []).append(LeftOut(str(row["node"]), *pair))
     return {cpu: tuple(rows) for cpu, rows in found.items()}
 
 

@@ -28,7 +28,8 @@ def onnx_memory(model: ModelAnalysis, target: Target) -> dict[str, object]:
         return {**head, "reason": UNKNOWN}
     plan = plan_arena(uses)
     steps = {step.node: number for number, step in enumerate(uses.steps)}
-    scratch = [(steps[node], size) for node, size in scratch_of(model, target).items() if size and node in steps]
+    scratch = [(steps[node], node, size) for node, size in scratch_of(model, target).items() if size and node in steps]
+    written = {buffer: model.graph.nodes[step.node].label for step in uses.steps for buffer in step.outputs}
     rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in plan.sizes.items()}
     return {
         **head,
@@ -38,10 +39,14 @@ def onnx_memory(model: ModelAnalysis, target: Target) -> dict[str, object]:
         "tail": 0,
         "arena_needed": plan.size,
         "persistent": {},
-        "scratch": [{"subgraph": 0, "op": step, "bytes": size} for step, size in scratch],
+        "scratch": [
+            {"subgraph": 0, "op": step, "node": model.graph.nodes[node].label, "bytes": size}
+            for step, node, size in scratch
+        ],
         "plan": [
             {
                 "name": uses.names[buffer],
+                "node": written.get(buffer, ""),
                 "bytes": plan.sizes[buffer],
                 "first": plan.lifetimes[buffer][0] + 1,
                 "last": min(plan.lifetimes[buffer][1] + 1, len(uses.steps)),

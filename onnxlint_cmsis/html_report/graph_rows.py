@@ -29,14 +29,13 @@ def graph_drawing(model: ModelAnalysis, names: Mapping[str, str], summary: FileS
     records = model.lowered.records[:MOST]
     sources = _Sources(model, records)
     rows = [_input(model, name) for name in sources.inputs]
-    short = _short_names(model, names)
-    rows += [_layer(model, record, short, sources.read_by(record), beside) for record in records]
+    rows += [_layer(model, record, names, sources.read_by(record), beside) for record in records]
     edges = []
     for place, row in enumerate(rows):
         readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
         if readers:
             edges.append(GraphEdge(place, readers, row.classes))
-    classes = tuple(_class(group, short) for group in model.dimensions.classes[:MOST])
+    classes = tuple(_class(group, names) for group in model.dimensions.classes[:MOST])
     return GraphDrawing(tuple(rows), tuple(edges), classes, len(model.lowered.records) - len(records))
 
 
@@ -87,17 +86,6 @@ def _beside(summary: FileSummary) -> dict[str, str]:
 def _made(record: LoweredLayer) -> str:
     """The tensor that a layer ends in."""
     return record.epilogue.tensor if record.epilogue else record.node.outputs[0] if record.node.outputs else ""
-
-
-def _short_names(model: ModelAnalysis, names: Mapping[str, str]) -> dict[str, str]:
-    """Short names of layers by label; a `.tflite` file names what they make."""
-    of_tensors = {
-        record.node.label: names[name]
-        for record in model.lowered.records
-        for name in (_made(record), *record.node.outputs[:1])
-        if name in names
-    }
-    return {**of_tensors, **names}
 
 
 def _input(model: ModelAnalysis, name: str) -> GraphRow:

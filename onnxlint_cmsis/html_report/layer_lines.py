@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.comparison.comparison_text import cost_of_row
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.html_report.page_records import KernelShare, LayerLine, Mark
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.html_report.report_input import ReportInput
     from onnxlint_cmsis.layer_rows import Row
     from onnxlint_cmsis.results.file_summary import TargetSummary
-    from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 
 COLORS = 8
 """Colours of kernels; further kernels share one more, and every layer names its kernel."""
@@ -34,18 +32,18 @@ def kernel_colors(inputs: Iterable[ReportInput]) -> dict[str, int]:
 
 def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, int]) -> tuple[LayerLine, ...]:
     """The layers of a target in file order."""
-    rows = [(label, row) for label, row in labelled_rows(given) if row["target"] == target.target]
+    rows = [row for row in shown_rows(given) if row["target"] == target.target]
     missed = _missed(given, target.target)
-    costs = [cast("int | None", row["instructions"]) or 0 for _, row in rows]
+    costs = [cast("int | None", row["instructions"]) or 0 for row in rows]
     every, longest = sum(costs) or 1, max(costs, default=0) or 1
     beside = _beside(target)
     found = []
-    for (label, row), cost in zip(rows, costs, strict=True):
-        name = str(row.get("node", row.get("output", "")))
+    for row, cost in zip(rows, costs, strict=True):
+        label = str(row["node"])
         found.append(
             LayerLine(
-                given.names.get(name, name) or label,
-                name,
+                given.names.get(label, label),
+                str(row["output"]) if "index" in row else label,
                 str(row["op"]),
                 "" if label in beside else _kernel(row),
                 colors.get(_kernel(row), COLORS),
@@ -60,16 +58,9 @@ def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, 
     return tuple(found)
 
 
-def labelled_rows(given: ReportInput) -> Iterator[tuple[str, Row]]:
-    """Rows of layers with the label of their node; operators of a `.tflite` file that only copy bytes are none."""
-    rows = given.version.layers.rows
-    if not is_tflite_path(given.model.path):
-        yield from ((str(row["node"]), row) for row in rows)
-        return
-    model = cast("TfliteAnalysis", given.model)
-    targets = len(model.settings.targets)
-    labels = [place.node for place in model.places for _ in range(targets)]
-    yield from ((label, row) for label, row in zip(labels, rows, strict=True) if row["layer"])
+def shown_rows(given: ReportInput) -> list[Row]:
+    """Rows of layers; operators of a `.tflite` file that only copy bytes are none."""
+    return [row for row in given.version.layers.rows if row.get("layer", True)]
 
 
 def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:

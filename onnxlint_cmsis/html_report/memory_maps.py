@@ -32,20 +32,9 @@ def memory_map(given: ReportInput, number: int) -> MemoryMap:
 
 
 def _buffer(given: ReportInput, entry: Mapping[str, object], peak: int) -> DrawnBuffer:
-    name = str(entry["name"])
+    name, layer = (given.names.get(str(entry[key]), str(entry[key])) for key in ("name", "node"))
     size, first, last, offset = (cast("int", entry[key]) for key in ("bytes", "first", "last", "offset"))
-    names = {**given.names, **_made_by(given)}
-    return DrawnBuffer(names.get(name, name), size, first, last, offset, first <= peak <= last)
-
-
-def _made_by(given: ReportInput) -> dict[str, str]:
-    """Short names for tensors: those of the layers that make them."""
-    found = {}
-    for record in given.model.lowered.records:
-        short = given.names.get(record.node.label, record.node.label)
-        written = record.epilogue.tensor if record.epilogue else ""
-        found.update({name: short for name in (*record.node.outputs[:1], written) if name})
-    return found
+    return DrawnBuffer(name, layer, size, first, last, offset, first <= peak <= last)
 
 
 def _layer(given: ReportInput, step: int) -> str:
@@ -57,8 +46,7 @@ def _layer(given: ReportInput, step: int) -> str:
         main = [row for row in rows if row["subgraph"] == 0]
         if len(main) < len(rows) or step > len(main):
             return ""
-        name = str(main[step - 1]["output"])
-        return f"{main[step - 1]['op']} '{given.names.get(name, name)}'"
+        return f"{main[step - 1]['op']} '{main[step - 1]['node']}'"
     uses = activations(given.model.graph, given.model.lowered)
     if uses is None or step > len(uses.steps):
         return "the host, behind the last layer" if uses else ""

@@ -38,7 +38,8 @@ def _rectangle(found: MemoryMap, buffer: DrawnBuffer) -> str:
     high = HIGH * buffer.bytes / found.bytes
     top = HIGH - HIGH * (buffer.offset + buffer.bytes) / found.bytes
     when = f"steps {buffer.first} to {buffer.last}, at {buffer.offset:,}"
-    title = markup(f"{buffer.name}: {buffer.bytes:,} bytes, {when}")
+    writer = f", written by {buffer.layer}" if buffer.layer else ""
+    title = markup(f"{buffer.name}{writer}: {buffer.bytes:,} bytes, {when}")
     kind = "buffer peak" if buffer.at_peak else "buffer"
     shape = f'x="{100 * left:.3f}%" y="{top:.1f}" width="{100 * wide:.3f}%" height="{max(high, 1):.1f}"'
     text = ""

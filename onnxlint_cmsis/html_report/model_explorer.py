@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from onnxlint_cmsis.html_report.layer_lines import labelled_rows
+from onnxlint_cmsis.html_report.layer_lines import shown_rows
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.html_report.report_input import ReportInput
@@ -20,7 +20,8 @@ def node_data(given: ReportInput) -> dict[str, object]:
     target = given.model.settings.targets[0]
     tensors = {record.node.label: record.node.outputs[0] for record in given.model.lowered.records}
     results: dict[str, dict[str, object]] = {}
-    for label, row in labelled_rows(given):
+    for row in shown_rows(given):
+        label = str(row["node"])
         cost = cast("int | None", row["instructions"])
         if row["target"] == target.label and cost is not None and label in tensors:
             results[tensors[label]] = {"value": cost, **(HAZARD if row["hazards"] else {})}

@@ -23,7 +23,7 @@ class LayerLine(NamedTuple):
     name: str
     """Short name."""
     full_name: str
-    """Name in the file."""
+    """Name in the file; of an operator of a `.tflite` file that of the tensor it writes."""
     op: str
     """Operator."""
     kernel: str
@@ -75,6 +75,8 @@ class DrawnBuffer(NamedTuple):
 
     name: str
     """Short name of the tensor."""
+    layer: str
+    """Short name of the layer that writes it; empty for an input of the model."""
     bytes: int
     """Its size."""
     first: int

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.comparison.difference import ModelVersion
 from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.resolve import Configuration
-    from onnxlint_cmsis.config.settings import Settings
 
 
 class ReportInput(NamedTuple):
@@ -30,7 +28,7 @@ class ReportInput(NamedTuple):
     @property
     def names(self) -> Mapping[str, str]:
         """Short forms of names, for people."""
-        return {**self.version.result.names, **self.version.layers.names}
+        return self.version.layers.names
 
 
 def report_input(text: str, configuration: Configuration) -> ReportInput:
@@ -40,6 +38,7 @@ def report_input(text: str, configuration: Configuration) -> ReportInput:
     from onnxlint_cmsis.graph.model_error import ModelError
     from onnxlint_cmsis.layers_report import layers_report
     from onnxlint_cmsis.open_model import open_model
+    from onnxlint_cmsis.tflite_files.memory_report import memory_reports
 
     given = operand(text)
     settings = configuration.settings_for(given.path)
@@ -47,17 +46,7 @@ def report_input(text: str, configuration: Configuration) -> ReportInput:
         model = open_model(given.path, settings.analysis, given.data)
         result = lint_file(given.path, settings, given.data, model)
         layers = layers_report(given.path, settings, given.data, model)
-        memory = _memory(model, settings, given.data)
+        memory = tuple(memory_reports(model))
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None
     return ReportInput(ModelVersion(text, result, layers), model, memory)
-
-
-def _memory(model: ModelAnalysis, settings: Settings, data: bytes | None) -> tuple[Mapping[str, object], ...]:
-    if is_tflite_path(model.path):
-        from onnxlint_cmsis.tflite_files.memory_report import memory_reports
-
-        return tuple(memory_reports(model.path, settings, data))
-    from onnxlint_cmsis.coverage.onnx_memory import onnx_memory
-
-    return tuple(onnx_memory(model, target) for target in settings.targets)

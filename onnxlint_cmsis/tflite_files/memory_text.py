@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.reporters.plain import counted
-from onnxlint_cmsis.results.short_names import short_names
-from onnxlint_cmsis.runtimes.tflm.report_json import operator_number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnxlint_cmsis.runtimes.tflm.report_json import MemoryJson
 
-PLAN = ("buffer", "bytes", "first", "last", "offset")
-"""Columns of the plan: a buffer lives from its first step to its last; operator k runs in step k + 1."""
+PLAN = ("buffer", "layer", "bytes", "first", "last", "offset")
+"""Columns of the plan: the layer writes the buffer, which lives from its first step to its last."""
 
 
-def memory_lines(memory: MemoryJson, target: str) -> list[str]:
-    """Sums and parts of an arena, without the plan."""
+def memory_lines(memory: MemoryJson, target: str, names: Mapping[str, str]) -> list[str]:
+    """Sums and parts of an arena, without the plan; `names` are short forms."""
     more = memory["arena_needed"] - memory["arena_used"]
     needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
     parts = ", ".join(f"{name} {size:,}" for name, size in memory["persistent"].items())
-    scratch = (
-        ", ".join(f"{operator_number(row['subgraph'], row['op'])}: {row['bytes']:,}" for row in memory["scratch"])
-        or "none"
-    )
+    scratch = ", ".join(f"{names.get(row['node'], row['node'])}: {row['bytes']:,}" for row in memory["scratch"])
     alive = memory["alive"] or [0]
     peak = alive.index(max(alive))
     least = f"arena at least {memory['arena_used']:,} bytes"
@@ -34,14 +31,18 @@ def memory_lines(memory: MemoryJson, target: str) -> list[str]:
     return [
         f"{target}: {whole if parts else least}",
         *([f"  tail: {parts}"] if parts else []),
-        f"  scratch: {scratch}",
+        f"  scratch: {scratch or 'none'}",
         f"  most alive in step {peak}: {alive[peak]:,} bytes",
     ]
 
 
-def plan_cells(memory: MemoryJson) -> list[list[str]]:
-    """The plan's rows in order of offset."""
+def plan_cells(memory: MemoryJson, names: Mapping[str, str]) -> list[list[str]]:
+    """The plan's rows in order of offset; `names` are short forms."""
     ordered = sorted(memory["plan"], key=lambda row: (row["offset"], row["first"]))
-    rows = ((row["name"], row["bytes"], row["first"], row["last"], row["offset"]) for row in ordered)
-    names = short_names([row["name"] for row in ordered])
-    return [[names.get(name, name), *(f"{number:,}" for number in numbers)] for name, *numbers in rows]
+    return [
+        [
+            *(names.get(name, name) for name in (row["name"], row["node"])),
+            *(f"{number:,}" for number in (row["bytes"], row["first"], row["last"], row["offset"])),
+        ]
+        for row in ordered
+    ]

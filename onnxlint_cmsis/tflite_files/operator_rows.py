@@ -34,7 +34,7 @@ def operator_rows(model: TfliteAnalysis) -> Iterator[OperatorRow]:
     for place, node in enumerate(nodes):
         for target, rows in zip(model.settings.targets, reports, strict=True):
             row = _row(model, rows[place], node, target)
-            row["label"] = node.label if node else rows[place].label
+            row["node"] = rows[place].label
             yield OperatorRow({**row, **_dims(model, node)}, node, target)
 
 

@@ -190,7 +190,7 @@ def test_layers_of_a_tflite_file(run, tmp_path):
     assert target == "cortex-m4, CMSIS-NN main, gcc"
     assert head.split()[:3] == ["layer", "kernel", "input"]
     assert line.split()[:2] == ["CONV_2D#0", row["kernel"]]
-    assert row["label"] == "CONV_2D#0"
+    assert row["node"] == "CONV_2D#0"
 
 
 def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path):
@@ -267,7 +267,7 @@ def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path):
     assert (code, target["basis"]) == (0, "the plan of the firmware check")
     assert [target[key] for key in ("arena_used", "head", "tail", "arena_needed")] == [head, head, 0, head]
     assert target["alive"] == [656, head]
-    assert target["scratch"] == [{"subgraph": 0, "op": 0, "bytes": 288}]
+    assert target["scratch"] == [{"subgraph": 0, "op": 0, "node": "conv", "bytes": 288}]
     assert {(row["bytes"], row["first"], row["last"]) for row in target["plan"]} == {(648, 0, 1), (196, 1, 1)}
     text = run("memory", "--runtime", "tflm", "--output-format", "json", "a.onnx")[1]
     assert {each["basis"] for each in json.loads(text)["targets"]} == {"lower bound"}

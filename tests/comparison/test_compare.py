@@ -147,10 +147,10 @@ def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "name"),
     [
-        ({"index": 2, "label": "CONV_2D#2"}, {"index": 3, "label": "CONV_2D#3"}, "CONV_2D#3 (CONV_2D#2 before)"),
-        ({"index": 2, "label": "CONV_2D#2"}, {"index": 2, "label": "CONV_2D#2"}, "CONV_2D#2"),
-        ({"index": 2, "label": "CONV_2D#2"}, None, "CONV_2D#2"),
-        ({"node": "/a/b/Conv"}, {"index": 0, "label": "CONV_2D#0"}, "CONV_2D#0 (b before)"),
+        ({"index": 2, "node": "CONV_2D#2"}, {"index": 3, "node": "CONV_2D#3"}, "CONV_2D#3 (CONV_2D#2 before)"),
+        ({"index": 2, "node": "CONV_2D#2"}, {"index": 2, "node": "CONV_2D#2"}, "CONV_2D#2"),
+        ({"index": 2, "node": "CONV_2D#2"}, None, "CONV_2D#2"),
+        ({"node": "/a/b/Conv"}, {"index": 0, "node": "CONV_2D#0"}, "CONV_2D#0 (b before)"),
         (None, {"node": "c"}, "c"),
     ],
 )

@@ -13,6 +13,7 @@ from onnxlint_cmsis.config.files import SettingsLayer
 from onnxlint_cmsis.config.resolve import Configuration
 from onnxlint_cmsis.engine import lint_file
 from onnxlint_cmsis.layers_report import layers_table
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.tflite_files.memory_report import memory_reports
 from onnxlint_cmsis.types import Level
 from support import paths
@@ -113,7 +114,7 @@ def test_memory_is_that_of_the_firmware(name):
     count = 0
     for row in rows(name):
         if row["status"] == "ok":
-            (report,) = memory_reports(path_of(row["model"]), settings_of(row["cpu"]))
+            (report,) = memory_reports(TfliteAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis))
             assert [report[key] for key in ("arena_used", "head", "tail")] == [
                 row["arena_used"], row["head"], row["tail"],
             ], row["model"]  # fmt: skip

@@ -1,0 +1,115 @@
+"""A layer and a tensor have one name and one short form in all commands and formats."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.coverage.naming import layer_names
+from onnxlint_cmsis.open_model import open_model
+from onnxlint_cmsis.results.short_names import QUOTED, WIDEST, cut
+from support.paths import SHARED
+from support.report_models import NET, write_model
+from support.tflite_steps import as_converted
+
+REAL = [
+    "resnet8_int8_tf.onnx", "super_resolution_op10.onnx", "kws_ds_cnn_int8_tf.onnx", "person_detect_int8_tflm.onnx",
+    "ort_qdq_multi_consumer_dq.onnx", "ort_convtranspose_conv_qdq_s8.onnx", "tflite/person_detect.tflite",
+    "tflite/vww_96_int8.tflite", "tflite/kws_ref_model.tflite", "tflite/micro_speech_quantized.tflite",
+]  # fmt: skip
+TARGET = ("--isolated", "--target", "cortex-m55")
+PATHS = {
+    "first": "/net/encoder/encoder.0/Conv", "second": "/net/encoder/encoder.1/Conv", "sum": "/net/Add",
+    "strided": "net/a/long/path/of/parts/conv2d_4/BiasAdd;net/a/long/path/of/parts/conv2d_4/Conv2D_prequant",
+}  # fmt: skip
+"""Names as exporters make them."""
+
+
+@pytest.fixture(params=["net.onnx", "chain.tflite", *REAL])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    name = str(request.param)
+    path = tmp_path / Path(name).name
+    if name == "net.onnx":
+        return write_model(path, NET, **PATHS)
+    if name == "chain.tflite":
+        path.write_bytes(as_converted(3))
+        return path
+    if not SHARED.exists():
+        pytest.skip("the folder of third-party models is not there")
+    shutil.copyfile(SHARED / "models" / name, path)
+    return path
+
+
+class Said:
+    """What the commands print about a model on Cortex-M55."""
+
+    def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._path, self._capsys = path, capsys
+
+    def text(self, command: str, *options: str) -> str:
+        self._capsys.readouterr()
+        assert main([command, *TARGET, *options, str(self._path)]) in (0, 1)
+        return self._capsys.readouterr().out
+
+    def json(self, command: str, *options: str, form: str = "json") -> Any:
+        return json.loads(self.text(command, "--output-format", form, *options))
+
+
+def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "4000")
+    said = Said(model, capsys)
+    known = layer_names(open_model(str(model), make_settings(str(model), targets=["cortex-m55"]).analysis)).names
+
+    def short(name: str) -> str:
+        return known.get(name, name)
+
+    rows = said.json("layers")["layers"]
+    layers = {row["node"] for row in rows}
+    shown = dict.fromkeys(short(row["node"]) for row in rows)
+    assert len(shown) == len(layers) == len(rows)
+    for full in (False, True):
+        lines = said.text("layers", *["--full-names"] * full).split("layer  ", 1)[-1].splitlines()[1:]
+        names = [row["node"] if full else short(row["node"]) for row in rows]
+        assert all(
+            line[3:].lstrip().startswith(f"{name} ") or line.startswith(f"{name} ")
+            for line, name in zip(lines, names, strict=False)
+        )
+    findings = said.json("lint", "--min-level", "note")["findings"]
+    of_layers = [each["location"]["node"] for each in findings if each["location"]["node"]]
+    text = said.text("lint", "--min-level", "note")
+    quoted = {name for message in (each["message"] for each in findings) for name in QUOTED.findall(message)}
+    assert all(f"'{known.get(name) or cut(name, WIDEST)}'" in text for name in of_layers if name in quoted)
+    results = said.json("lint", "--min-level", "note", form="sarif")["runs"][0]["results"]
+    places = [each["locations"][0].get("logicalLocations", [{}])[0] for each in results]
+    assert [each.get("name", "") for each in places if each.get("kind") == "node"] == of_layers
+    (memory,) = said.json("memory")["targets"]
+    plan = memory.get("plan", [])
+    assert {entry["node"] for entry in plan} - {""} <= layers
+    table = [re.split(" {2,}", line) for line in said.text("memory").splitlines()]
+    for entry in plan:
+        cells = [short(entry["name"]), *filter(None, [short(entry["node"])])]
+        assert any(line[: len(cells)] == cells for line in table), entry
+    page = model.parent / "page.html"
+    said.text("report", "-o", str(page))
+    written = page.read_text(encoding="utf-8")
+    of_page = [html.unescape(name) for name in re.findall(r'<tr><th scope="row" title="[^"]*">(.*?) <span', written)]
+    assert of_page == [short(row["node"]) for row in rows if row.get("layer", True)]
+    drawn = re.findall(r'<rect class="buffer[^>]*><title>(.*?): [\d,]+ bytes', written)
+    assert sorted(map(html.unescape, drawn)) == sorted(
+        short(entry["name"]) + (f", written by {short(entry['node'])}" if entry["node"] else "") for entry in plan
+    )
+    other = write_model(model.parent / "other.onnx", NET)
+    found = said.json("compare", str(other))
+    assert {row["node"] for each in found["layers"] if (row := each["after"])} <= layers
+    lines = said.text("compare", str(other)).splitlines()
+    after = [each["after"]["node"] for each in found["layers"] if each["after"] and not each["before"]]
+    assert after
+    assert all(any(line.startswith(f"  {short(name)} on cortex-m55: ") for line in lines) for name in after)
