@@ -27,19 +27,24 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
     `modules` are the modules that layers were exported from, as far as the file names them.
     """
     names = list(dict.fromkeys((*layers, *others)))
-    owned = _owned(list(dict.fromkeys(layers)))
-    dotted = {name: _dotted(name) for name in names}
-    inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
-    wanted = {
-        name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or _last(name) for name in names
-    }
-    used = Counter(wanted.values())
-    taken = {*names}
-    found = {
-        name: short
-        for name, short in wanted.items()
-        if short and (len(short) < len(name) or name in modules) and used[short] == 1 and short not in taken
-    }
+    first = list(dict.fromkeys(layers))
+    owned, taken = _owned(first), {*names}
+    found: dict[str, str] = {}
+    for group in (names, first):  # layers last: their forms depend on no other name
+        dotted = {name: _dotted(name) for name in group}
+        inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
+        wanted = {
+            name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or _last(name)
+            for name in group
+        }
+        used = Counter(wanted.values())
+        forms = {
+            name: short
+            for name, short in wanted.items()
+            if short and (len(short) < len(name) or name in modules) and used[short] == 1 and short not in taken
+        }
+        of_layers = {*forms.values()} if group is first else set()
+        found = {name: short for name, short in found.items() if name not in first and short not in of_layers} | forms
     cuts = distinct_cuts([found.get(name, name) for name in names], WIDEST, taken)
     shown = {name: cuts.get(found.get(name, name), found.get(name, name)) for name in names}
     return {name: text for name, text in shown.items() if text != name}
