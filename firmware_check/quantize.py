@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,10 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
     samples = list(_from_folder(calibration, graph) if calibration else _random(graph, seed))
     try:
         prepared = _prepared(path, graph, folder)
-        quantized = _quantized(prepared, samples, folder)
+        _refuse_no_numbers(prepared)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):  # what matters of them is refused, in one sentence
+            warnings.simplefilter("ignore")
+            quantized = _quantized(prepared, samples, folder)
     except FirmwareError:
         raise
     except Exception as error:
@@ -93,6 +97,14 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
     inferred = onnx.shape_inference.infer_shapes(onnx.load(fused))
     onnx.save(inferred, fused)
     return fused
+
+
+def _refuse_no_numbers(prepared: Path) -> None:
+    """FirmwareError where a constant holds NaN, which no integer stands for."""
+    for tensor in onnx.load(prepared).graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if np.issubdtype(values.dtype, np.floating) and np.isnan(values).any():
+            raise FirmwareError(f"constant '{tensor.name}' holds NaN, which cannot be quantized")
 
 
 def _quantized(path: Path, samples: list[Arrays], folder: Path) -> Path:

@@ -156,6 +156,8 @@ def _arrays(
 
 def _bias_array(bias: Elements, bits: int) -> Array:
     """A bias in the type that goes with the activations, no larger than TensorFlow Lite rescales it."""
+    if not np.isfinite(bias).all():
+        raise Unsupported("its bias is infinite or no number")
     c_type, most = BIAS[bits]
     clipped = np.clip(bias, -(1 << (most - 1)), (1 << (most - 1)) - 1)
     return Array("bias", c_type, clipped.astype(np.int64))

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 import example_models as models
 from firmware_check.cli import main
 from firmware_check.errors import FirmwareError
+from support import firmware_models as more
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,25 @@ def test_nothing_for_cmsis_nn(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
     model = models.save(tmp_path, "erf", [helper.make_node("Erf", ["x"], ["y"])], ([1, 4], [1, 4]), {})
     assert "no layer that CMSIS-NN can run as int8" in said(capsys, model)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers(value: float, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In one line: the quantizer's warnings are left out. A float model, and a bias whose stored scale is no number."""
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    weights["w"][0, 0, 0, 0] = value
+    nodes, shapes = [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3])
+    model = models.save(tmp_path, "weights", nodes, shapes, weights)
+    said_of_it = "constant 'w' holds NaN" if np.isnan(value) else "a scale of its quantization is inf"
+    assert said_of_it in said(capfd, model)
+    weights["w"][0, 0, 0, 0] = 1.0
+    stored = onnx.load(more.quantized(models.save(tmp_path, "bias", nodes, shapes, weights), tmp_path))
+    scale = next(node.input[1] for node in stored.graph.node if node.input[0] == "w_b_quantized")
+    for tensor in stored.graph.initializer:
+        if tensor.name == scale:
+            tensor.CopyFrom(numpy_helper.from_array(np.full_like(numpy_helper.to_array(tensor), value), scale))
+    onnx.save(stored, tmp_path / "stored.onnx")
+    assert "its bias is infinite or no number" in said(capfd, str(tmp_path / "stored.onnx"))
 
 
 def test_no_library_in_the_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
