@@ -101,7 +101,8 @@ def of(model: Qdq, producer: str = "") -> list[Finding]:
 def test_every_cause_and_every_other_kind_belongs_to_one_rule() -> None:
     claims = Counter(kind for rule in RULES for kind in rule.kinds)
     assert [kind for kind, count in claims.items() if count > 1] == []
-    assert {cause.value for cause in Cause} - set(claims) == {Cause.RUNTIME.value}, "rules of runtimes ask the runtime"
+    unclaimed = {Cause.RUNTIME.value: "rules of runtimes ask the runtime", Cause.LAYOUT.value: "a copy is no finding"}
+    assert {cause.value for cause in Cause} - set(claims) == unclaimed.keys()
 
 
 @pytest.mark.parametrize("name", BUILT)
