@@ -3,10 +3,12 @@
 Each number is one `.onnx` or `.tflite` file of the folders, damaged in a way that the seed and the number decide. It
 goes through every command that takes a model, on a copy in a folder in memory, in one process of limited memory and
 time. A command is printed that tells of an internal error, raises, ends its process, takes too long or leaves a file
-behind, and a fix whose file is no model any more; the exit code is then 1.
+behind, and a fix whose file is no model any more; the exit code is then 1. A fix that ends the process, which ONNX
+Runtime may do, is run again as the command runs it: in another process.
 
-`--first N --count 1` looks at one number again, `--keep FOLDER` writes what it looks at, and `--commands` names the
-commands. Every thousand numbers tell standard error how far the run is.
+`--first N --count 1` looks at one number again, `--keep FOLDER` writes what it looks at, `--commands` names the
+commands, and `--tenth` those that only every tenth number goes through. Every minute tells standard error how often
+each command was run.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from model_mutations import mutated  # noqa: E402
 from onnxlint_cmsis.cli import main as command_line  # noqa: E402
 from onnxlint_cmsis.commands.lint_jobs import Job, fix_one  # noqa: E402
 from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
+from onnxlint_cmsis.fleet import workers  # noqa: E402
 from onnxlint_cmsis.formats.onnx_graph.load import load  # noqa: E402
 from onnxlint_cmsis.formats.suffixes import SUFFIXES, is_tflite_path  # noqa: E402
 from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
@@ -50,6 +53,10 @@ WARMING = 15
 DONE = "done"
 READABLE = "readable"
 EXIT_CODES = (0, 1, 2)
+FIXES = ("diff", "fix")
+"""Commands that have their work done in another process."""
+MINUTE = 60.0
+"""Seconds between two lines that tell how far a run is."""
 READ = "read"
 """Not a command: the reader of ONNX files alone."""
 LINT = ("lint", "{model}", "--size-checks-limit", "unlimited", "--size-checks-layers", "unlimited")
@@ -67,7 +74,8 @@ class Step(NamedTuple):
 STEPS = {
     "lint": Step((*LINT, "--ram", "2K", "--flash", "1K", "--target", "m4,m55", "--explain")),
     "lint-direct": Step((*LINT, "--runtime", "direct", "--output-format", "json")),
-    "lint-tflm": Step((*LINT, "--runtime", "tflm", "--output-format", "sarif", "--cmsis-nn-build", "SIZE")),
+    "lint-tflm": Step((*LINT, "--runtime", "tflm", "--output-format", "concise", "--cmsis-nn-build", "SIZE")),
+    "lint-sarif": Step(("lint", "{model}", "--output-format", "sarif")),
     "lint-executorch": Step((*LINT, "--runtime", "executorch", "--output-format", "concise")),
     "lint-tvm": Step((*LINT, "--runtime", "tvm", "--output-format", "concise")),
     "layers": Step(("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz")),
@@ -80,6 +88,24 @@ STEPS = {
     "fix": Step(("{model}", "--fix", "--output-format", "json")),
 }
 """Every command that takes a model. `scan` lints as `lint` does; `route` and `cost` take shapes."""
+
+
+class Here:
+    """A worker of fixes that does them in this process, which is limited already: a fork costs more than most fixes."""
+
+    def give(self, fix: Callable[[Job], object], job: Job) -> None:
+        """Do it."""
+        self._result = fix(job)
+
+    def take(self) -> object:
+        """What it returned."""
+        return self._result
+
+
+@contextlib.contextmanager
+def team_here(size: int) -> Iterator[list[Here]]:
+    """In place of `workers.team`: so many workers of this process."""
+    yield [Here() for _ in range(size)]
 
 
 class Ended(NamedTuple):
@@ -150,7 +176,11 @@ def work(args: argparse.Namespace) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("ignore")
     files = models(args.folders)
-    warm_up(files, args.commands)
+    gc.set_threshold(100_000, 20, 20)
+    if not args.apart:
+        workers.team = team_here  # type: ignore[assignment]
+        workers.ready = list  # type: ignore[assignment]
+        warm_up(files, args.commands)
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         for number in range(args.first, args.first + args.count):
@@ -159,13 +189,13 @@ def work(args: argparse.Namespace) -> None:
 
 
 def warm_up(files: list[Path], commands: tuple[str, ...]) -> None:
-    """Fix some sound models, so that what fixes import is here once, not in the process of each fix."""
-    if {"diff", "fix"}.intersection(commands):
+    """Fix some sound models, so that importing counts for no model's time."""
+    if set(FIXES).intersection(commands):
         small = sorted(files, key=lambda path: path.stat().st_size)
         for path in small[:: len(small) // WARMING + 1]:
             fix_one(Job(str(path), make_settings(str(path)), fix="diff"))
     gc.collect()
-    gc.freeze()  # its pages stay shared with those processes
+    gc.freeze()  # no collection looks at the modules again
 
 
 def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path) -> None:
@@ -181,6 +211,8 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
     original.write_bytes(sound)
     told, readable = sys.stdout, False
     for name in args.commands:
+        if name in args.tenth and number % 10:
+            continue
         if name in STEPS and is_tflite_path(str(model)) and not STEPS[name].tflite:
             continue
         run: Callable[[str, Path, Path, Path], Ended] = read_alone if name == READ else run_step
@@ -211,16 +243,40 @@ def models(folders: list[str]) -> list[Path]:
     return sorted(path for folder in folders for path in Path(folder).rglob("*") if path.name.endswith(SUFFIXES))
 
 
-def outcomes(args: argparse.Namespace, numbers: range) -> Iterator[str]:
+class Progress:
+    """How far a run is, of all its processes together."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+        self.models = 0
+        """Damaged models that a process began with."""
+        self.runs: Counter[str] = Counter()
+        """How often each command was run."""
+
+    def count(self, name: str, *, new: bool) -> None:
+        """Count a command that starts, on a model that is new or not, and tell once a minute."""
+        self.models += new
+        self.runs[name] += 1
+        if time.monotonic() > self._told + MINUTE:
+            self._told = time.monotonic()
+            print(f"{self._told - self._began:.0f} s: {self}", file=sys.stderr, flush=True)
+
+    def __str__(self) -> str:
+        runs = ", ".join(f"{name} {count}" for name, count in self.runs.items())
+        return f"{self.models} damaged models ({runs})"
+
+
+def outcomes(args: argparse.Namespace, numbers: range, progress: Progress | None = None) -> Iterator[str]:
     """What went wrong with the models of a range, and READABLE for each that a command took.
 
-    A process that ends is started again behind the model it was at.
+    A process that ends is started again behind the model it was at. Without `progress` fixes run in other processes.
     """
-    first, began = numbers.start, time.monotonic()
+    first = numbers.start
     while first < numbers.stop:
         options = [f"--first={first}", f"--count={numbers.stop - first}", f"--seed={args.seed}", f"--kind={args.kind}"]
-        options += [f"--commands={','.join(args.commands)}", f"--keep={args.keep}"]
+        options += [f"--commands={','.join(args.commands)}", f"--tenth={','.join(args.tenth)}", f"--keep={args.keep}"]
         options += ["--verbose"] if args.verbose else []
+        options += [] if progress else ["--apart"]
         command = [sys.executable, __file__, *args.folders, *options, "--work"]
         at, number = "", first - 1
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -229,15 +285,20 @@ def outcomes(args: argparse.Namespace, numbers: range) -> Iterator[str]:
                     yield line.rstrip()
                 elif line.startswith("at "):
                     at = line.removeprefix("at ").rstrip()
-                    if int(at.split()[0]) > number > numbers.start and number % 1000 == 999:
-                        print(f"{number + 1}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                    if progress:
+                        progress.count(at.split()[-1], new=int(at.split()[0]) > number)
                     number = int(at.split()[0])
                 elif line.rstrip() == DONE:
                     return
                 else:
                     yield line.rstrip()
-        yield f"error {at or first}: its process ended {ending(process.wait())}"
+        code = process.wait()
         first = number + 1 if at else numbers.stop
+        if progress and at.endswith(FIXES):
+            again = argparse.Namespace(**{**vars(args), "commands": FIXES})
+            yield from outcomes(again, range(number, number + 1))
+        else:
+            yield f"error {at or first}: its process ended {ending(code)}"
 
 
 def ending(code: int) -> str:
@@ -250,7 +311,7 @@ def ending(code: int) -> str:
 
 def chosen(text: str) -> tuple[str, ...]:
     """The names of commands, separated by commas."""
-    names = tuple(text.split(","))
+    names = tuple(text.split(",")) if text else ()
     unknown = [name for name in names if name not in (*STEPS, READ)]
     if unknown:
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)}; allowed: {', '.join((*STEPS, READ))}")
@@ -267,9 +328,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kind", choices=("bytes", "parts", "both"), default="both")
     parser.add_argument("--commands", type=chosen, default=tuple(STEPS), help=f"of {','.join((*STEPS, READ))}")
+    parser.add_argument("--tenth", type=chosen, default=(), help="commands for every tenth number alone")
     parser.add_argument("--keep", default="", help="folder to write the damaged models to")
     parser.add_argument("--verbose", action="store_true", help="print where each error was raised")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--apart", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if not models(args.folders):
         parser.error("the folders hold no models")
@@ -280,9 +343,11 @@ def main(argv: list[str]) -> int:
     end = args.first + args.count
     parts = [range(start, min(start + step, end)) for start in range(args.first, end, step)]
 
+    progress = Progress()
+
     def told(numbers: range) -> Counter[bool]:
         count: Counter[bool] = Counter()
-        for line in outcomes(args, numbers):
+        for line in outcomes(args, numbers, progress):
             count[line == READABLE] += 1
             if line != READABLE:
                 print(line, flush=True)
@@ -290,6 +355,7 @@ def main(argv: list[str]) -> int:
 
     with ThreadPoolExecutor(args.jobs) as pool:
         total = sum(pool.map(told, parts), Counter[bool]())
+    print(progress, file=sys.stderr)
     print(f"{args.count} damaged models, {total[True]} of them readable, {total[False]} complaints")
     return 1 if total[False] else 0
 

@@ -22,6 +22,11 @@ DESCRIPTION = (
     "instructions (not cycles), bytes of constants and of activations over the counts around today's, one class at a "
     "time. It names counts that cost nothing more, cliffs, and counts that run into a known error or wrong result."
 )
+PLACEMENTS = 1_500_000
+"""Buffers that may be placed to plan the arenas of all widths of a model: a count of work, the same on every machine.
+A network of 50 convolutions with up to 2,048 channels needs 1.2 million; one million takes about 5 s."""
+WORK_DIGITS = 15
+"""Digits of the largest number of buffers that may be asked for."""
 KEYS = ("targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "memory")
 
 
@@ -33,6 +38,11 @@ def make_parser() -> CommandParser:
     parser.add_argument("--plot", metavar="FILE.svg", default="", help="draw the staircases into a file as well")
     text = "how far to look: from today's count divided by this to today's times this. Default: 2."
     parser.add_argument("--reach", type=_reach, default=2.0, metavar="FACTOR", help=text)
+    text = (
+        "how many buffers may be placed to plan the arenas of all counts, or unlimited; where they do not suffice, the "
+        f"counts nearest to today's are tried. Default: {PLACEMENTS}."
+    )
+    parser.add_argument("--work", type=_work, default=PLACEMENTS, metavar="N", help=text)
     parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
     add_keys(parser, KEYS)
     return parser
@@ -46,7 +56,7 @@ def run(argv: list[str]) -> int:
 
     settings = configuration(args).settings_for(args.file)
     model = _model(args.file, settings)
-    found = _staircases(model, settings, args.reach)
+    found = _staircases(model, settings, args.reach, args.work)
     names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
     if args.plot:
@@ -76,6 +86,16 @@ def _reach(text: str) -> float:
     return factor
 
 
+def _work(text: str) -> int:
+    if text == "unlimited":
+        return sys.maxsize
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) <= WORK_DIGITS):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a whole number of at most {WORK_DIGITS} digits nor `unlimited`"
+        )
+    return int(text)
+
+
 def _model(path: str, settings: Settings) -> ModelAnalysis:
     """The model of a file. Raises UsageError."""
     from onnxlint_cmsis.graph.model_error import ModelError
@@ -87,7 +107,7 @@ def _model(path: str, settings: Settings) -> ModelAnalysis:
         raise UsageError(f"{path}: {error.message}") from None
 
 
-def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[Staircase]:
+def _staircases(model: ModelAnalysis, settings: Settings, reach: float, work: int) -> list[Staircase]:
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.commands.progress import ProgressLine
     from onnxlint_cmsis.planning.planning_input import planning_input
@@ -98,7 +118,7 @@ def _staircases(model: ModelAnalysis, settings: Settings, reach: float) -> list[
     open_ones = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
     progress = ProgressLine(len(open_ones), "classes", least=1)
     found = []
-    for each in staircases(planning_input(model, prices), prices, reach):
+    for each in staircases(planning_input(model, prices), prices, reach, work):
         found.append(each)
         progress.step(model.path)
     progress.close()

@@ -42,6 +42,12 @@ def _class(each: Staircase, targets: tuple[Target, ...], names: Mapping[str, str
     yield f"{class_title(each, names)}: {each.group.size} channels, {each.group.freedom.value}"
     if each.unpriced:
         yield f"    the cost of '{names.get(each.unpriced, each.unpriced)}' along them is unknown and left out"
+    if each.untried:
+        tried = len(each.steps)
+        yield (
+            f"    not searched further: {tried:,} of {tried + each.untried:,} counts tried, {each.steps[0].size} to "
+            f"{each.steps[-1].size}; --reach narrows the search, --work extends it"
+        )
     for place, target in enumerate(targets):
         yield f"    {target.cpu}: {'; '.join(_facts(each, place))}"
 

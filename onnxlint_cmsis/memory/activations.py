@@ -20,12 +20,18 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
     """Buffers and steps of a model; None where a size is unknown.
 
     A node without a verdict only reads memory another way, or a layer in front computes it along: its result is the
-    buffer that it reads. Activations have 1 byte each, 2 where layers are s16 or q15.
+    buffer that it reads. Each element has `element_bytes`.
     """
     walk = _Walk(graph, lowered)
     for node in graph.nodes:
         walk.visit(node)
     return None if walk.unknown else walk.uses()
+
+
+def element_bytes(lowered: Lowered) -> int:
+    """Bytes of an element of every activation: 2 where layers are s16 or q15, 1 elsewhere."""
+    calls = [record.layer.call.entry for record in lowered.records if record.layer]
+    return 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
 
 
 def _elementwise(record: LoweredLayer) -> bool:
@@ -39,8 +45,7 @@ class _Walk:
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
         self._records = {record.node.index: record for record in lowered.records}
-        calls = [record.layer.call.entry for record in lowered.records if record.layer]
-        self._width = 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
+        self._width = element_bytes(lowered)
         self._buffers: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str] = {}

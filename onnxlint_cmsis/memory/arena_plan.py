@@ -63,9 +63,12 @@ class ArenaPlan(NamedTuple):
     """First and last layer that needs the buffer; -1 stands for the host before the first layer."""
 
 
-def plan_arena(uses: ArenaUses, guard: int = 0) -> ArenaPlan:
-    """Place every buffer: large ones first, each at the lowest place that is free while it lives."""
-    lifetimes = buffer_lifetimes(uses)
+def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = None) -> ArenaPlan:
+    """Place every buffer: large ones first, each at the lowest place that is free while it lives.
+
+    `lifetimes` are those of `buffer_lifetimes`, for a caller that plans the same steps with many sizes.
+    """
+    lifetimes = buffer_lifetimes(uses) if lifetimes is None else lifetimes
     sizes = {buffer: uses.sizes[buffer] for buffer in lifetimes}
     owners = buffer_owners(uses, sizes, lifetimes)
     blocks: Lifetimes = {}

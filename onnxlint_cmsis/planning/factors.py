@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import cast
@@ -134,10 +134,16 @@ def _fixed(present: tuple[Price, ...], index: MeasureIndex) -> Factor:
     return Factor({}, lambda _candidates: np.array(row, dtype=np.int64))
 
 
-def stored_constants(view: PlanningInput, index: MeasureIndex, domains: Domains) -> Iterator[Factor]:
-    """Bytes of the stored constants along classes that may change: one factor for all that have the same classes."""
+def stored_constants(
+    view: PlanningInput, index: MeasureIndex, domains: Domains, names: Iterable[str] | None = None
+) -> Iterator[Factor]:
+    """Bytes of the stored constants along classes that may change: one factor for all that have the same classes.
+
+    `names` are the constants that may be along these classes, where that is known; else all are looked at.
+    """
     found: dict[tuple[int, ...], Counter[_Stored]] = {}
-    for name, constant in view.graph.constants.items():
+    for name in view.graph.constants if names is None else names:
+        constant = view.graph.constants[name]
         axes = view.dimensions.axes(name) or ()
         scope = tuple(sorted({leaf for axis in axes for leaf in leaves(axis) if leaf in domains}))
         if scope:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+import sys
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
@@ -12,16 +12,20 @@ import numpy as np
 
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.memory.activations import activations
-from onnxlint_cmsis.memory.arena_plan import plan_arena
+from onnxlint_cmsis.lower.layer import product
+from onnxlint_cmsis.memory.activations import activations, element_bytes
+from onnxlint_cmsis.memory.arena_plan import buffer_lifetimes, plan_arena
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.candidates import grouped_classes
-from onnxlint_cmsis.planning.factors import factors_of
+from onnxlint_cmsis.planning.factors import factors_of, layer_factor, stored_constants
 from onnxlint_cmsis.planning.measures import MeasureIndex
+from onnxlint_cmsis.planning.problem import SizeProblem
 from onnxlint_cmsis.types import Freedom
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.algebra.axes import Axis
     from onnxlint_cmsis.dims.result import DimensionClass
+    from onnxlint_cmsis.planning.channel_axes import Site
     from onnxlint_cmsis.planning.planning_input import PlanningInput
     from onnxlint_cmsis.planning.price import Prices
     from onnxlint_cmsis.planning.problem import Numbers
@@ -58,6 +62,8 @@ class Staircase(NamedTuple):
     """A step for each number of channels, narrowest first."""
     unpriced: str = ""
     """A node along the class whose cost is unknown and left out; empty where there is none."""
+    untried: int = 0
+    """Widths within reach that are not among the steps, because the work for a model has a limit."""
 
     @property
     def present(self) -> WidthStep:
@@ -98,48 +104,116 @@ class Staircase(NamedTuple):
         return [step.size for step, before, after in pairs if after < before]
 
 
-def staircases(view: PlanningInput, prices: Prices, reach: float = 2.0) -> Iterator[Staircase]:
+def staircases(
+    view: PlanningInput, prices: Prices, reach: float = 2.0, placements: int = sys.maxsize
+) -> Iterator[Staircase]:
     """The widths of each class that is not LOCKED, from today's divided by `reach` to today's times `reach`.
 
     All other classes stay as they are. Layers in groups keep two channels at least: with one they would be of another
-    kind.
+    kind. `placements` limits the work; where it does not suffice, the classes with the most widths have only those
+    nearest to today's.
     """
+    groups = [group for group in view.dimensions.classes if group.freedom is not Freedom.LOCKED]
     least = frozenset(grouped_classes(view))
-    for group in view.dimensions.classes:
-        if group.freedom is Freedom.LOCKED:
-            continue
-        narrowest = max(2 if group.id in least else 1, int(group.size / reach))
-        sizes = range(narrowest, max(group.size, int(group.size * reach)) + 1)
-        yield Staircase(group, tuple(_steps(view, prices, group, sizes)), view.unpriced.get(group.id, ""))
+    narrowest = [min(group.size, max(2 if group.id in least else 1, int(group.size / reach))) for group in groups]
+    counts = [max(group.size, int(group.size * reach)) - low + 1 for group, low in zip(groups, narrowest, strict=True)]
+    model = _Model(view, prices)
+    most = max(1, _share(counts, placements // model.buffers))
+    for group, count, low in zip(groups, counts, narrowest, strict=True):
+        tried = min(count, most)
+        first = group.size - (group.size - low) * tried // count
+        steps = tuple(model.steps(group, range(first, first + tried)))
+        yield Staircase(group, steps, view.unpriced.get(group.id, ""), count - tried)
 
 
-def _steps(view: PlanningInput, prices: Prices, group: DimensionClass, sizes: Iterable[int]) -> Iterator[WidthStep]:
-    chosen = (group.size, *(size for size in sizes if size != group.size))
-    index = MeasureIndex(len(prices.targets))
-    table = _table(view, prices, group.id, chosen, index)
-    stored = _stored(view)
-    own = table[index.bytes]
-    for place in sorted(range(len(chosen)), key=lambda place: chosen[place]):
-        column = table[:, place].tolist()
-        yield WidthStep(
-            chosen[place],
-            tuple(column[at] for at in index.instructions),
-            bool(column[index.unpriced] > table[index.unpriced, 0]),
-            tuple(column[at] for at in index.hazards),
-            stored + int(own[place] - own[0]),
-            _arena(view, {group.id: chosen[place]}),
+def _share(counts: Sequence[int], total: int) -> int:
+    """How many widths a class may have, so that all classes together have at most `total`."""
+    for place, count in enumerate(sorted(counts)):
+        share = total // (len(counts) - place)
+        if count > share:
+            return share
+        total -= count
+    return max(counts, default=0)
+
+
+class _Model:
+    """A model at other widths of one class; what all classes have in common is worked out once."""
+
+    def __init__(self, view: PlanningInput, prices: Prices) -> None:
+        self._view, self._prices = view, prices
+        self._index = MeasureIndex(len(prices.targets))
+        self._present = np.array(
+            SizeProblem({}, factors_of(view, prices, {}, 1, None)).totals({}) or self._index.zeros(), dtype=np.int64
         )
+        self._sites: dict[int, list[Site]] = {}
+        for site in view.sites:
+            for leaf in site.leaves:
+                self._sites.setdefault(leaf, []).append(site)
+        self._constants: dict[int, list[str]] = {}
+        for name in view.graph.constants:
+            for leaf in _leaves(view, name):
+                self._constants.setdefault(leaf, []).append(name)
+        self._stored = _stored(view)
+        self._uses = activations(view.graph, view.lowered)
+        self._lifetimes = buffer_lifetimes(self._uses) if self._uses else {}
+        self._element = element_bytes(view.lowered)
+        self._resized: dict[int, list[tuple[int, tuple[Axis, ...]]]] = {}
+        for buffer, name in self._uses.names.items() if self._uses else ():
+            for leaf in _leaves(view, name):
+                self._resized.setdefault(leaf, []).append((buffer, view.dimensions.axes(name) or ()))
+
+    @property
+    def buffers(self) -> int:
+        """Buffers that one plan of the arena places; at least 1."""
+        return max(1, len(self._lifetimes))
+
+    def steps(self, group: DimensionClass, sizes: range) -> Iterator[WidthStep]:
+        """The steps of a class at these sizes, today's among them."""
+        index = self._index
+        table = self._table(group, sizes)
+        now = sizes.index(group.size)
+        for place, size in enumerate(sizes):
+            column = table[:, place].tolist()
+            yield WidthStep(
+                size,
+                tuple(column[at] for at in index.instructions),
+                bool(column[index.unpriced] > table[index.unpriced, now]),
+                tuple(column[at] for at in index.hazards),
+                self._stored + int(column[index.bytes] - table[index.bytes, now]),
+                self._arena(group.id, size),
+            )
+
+    def _table(self, group: DimensionClass, sizes: range) -> Numbers:
+        """Measures of the whole model at each size of a class: [measures, sizes]."""
+        view, leaf = self._view, group.id
+        chosen = (group.size, *sizes)
+        domains = {leaf: chosen}
+        total = self._index.zeros(len(chosen)) + self._present[:, None]
+        for factor in (
+            *(layer_factor(site, self._prices, domains, 1, None) for site in self._sites.get(leaf, ())),
+            *stored_constants(view, self._index, domains, self._constants.get(leaf, ())),
+        ):
+            table = factor.table([chosen])
+            total += table - table[:, :1]
+        # Lanes along a node of unknown cost are no measure here; they are told of the class as a whole.
+        return total[:, 1:]
+
+    def _arena(self, leaf: int, size: int) -> int | None:
+        """Bytes of activations at a size of a class; None where one is unknown."""
+        if self._uses is None:
+            return None
+        sizes = dict(self._uses.sizes)
+        for buffer, axes in self._resized.get(leaf, ()):
+            elements = product(*(resized(axis, {leaf: size}) for axis in axes))
+            if elements is None:
+                return None
+            sizes[buffer] = self._element * elements
+        return plan_arena(self._uses._replace(sizes=sizes), 0, self._lifetimes).size
 
 
-def _table(view: PlanningInput, prices: Prices, leaf: int, sizes: tuple[int, ...], index: MeasureIndex) -> Numbers:
-    """Measures of the whole model at each size of one class: [measures, sizes]."""
-    total = index.zeros(len(sizes))
-    for factor in factors_of(view, prices, {leaf: sizes}, 1, None):
-        found = factor.table([sizes] if factor.scope else [])
-        total += found if factor.scope else found.reshape(-1, 1)
-    if leaf in view.unpriced:  # lanes along a node of unknown cost count there; told of the class as a whole
-        total[index.unpriced] -= np.maximum(0, np.array(sizes) - sizes[0])
-    return total
+def _leaves(view: PlanningInput, tensor: str) -> set[int]:
+    """Leaves along a tensor."""
+    return {leaf for axis in view.dimensions.axes(tensor) or () for leaf in leaves(axis)}
 
 
 def _stored(view: PlanningInput) -> int:
@@ -150,14 +224,3 @@ def _stored(view: PlanningInput) -> int:
         count = int(np.prod(constant.shape, dtype=np.float64)) if constant.shape else 1
         total += (count * bits.get(constant.elem_type, 8) + 7) // 8
     return total
-
-
-def _arena(view: PlanningInput, sizes: Mapping[int, int]) -> int | None:
-    """Bytes of activations with other sizes; None where one is unknown."""
-    tensors = dict(view.graph.tensors)
-    for name, tensor in view.graph.tensors.items():
-        axes = view.dimensions.axes(name)
-        if axes and any(leaf in sizes for axis in axes for leaf in leaves(axis)):
-            tensors[name] = tensor._replace(shape=tuple(resized(axis, sizes) for axis in axes))
-    uses = activations(replace(view.graph, tensors=tensors), view.lowered)
-    return None if uses is None else plan_arena(uses).size

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from onnx import helper
 
 from onnxlint_cmsis.analysis import ModelAnalysis
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.coverage.summarize import summarize
+from onnxlint_cmsis.planning import staircase
 from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.planning.planning_input import planning_input
 from onnxlint_cmsis.planning.price import Prices
@@ -125,3 +129,78 @@ def test_layers_in_groups_keep_two_channels() -> None:
     """).SerializeToString()
     (found,) = analysed(depthwise)[1]
     assert [step.size for step in found.steps] == [2, 3, 4, 5, 6]
+
+
+def inception(channels: int) -> bytes:
+    """25 convolutions in 4 blocks of branches; the file states their channel counts and holds no weights."""
+    weights: list[onnx.TensorProto] = []
+    nodes: list[onnx.NodeProto] = []
+
+    def conv(source: str, made: str, *shape: int) -> str:
+        weights.append(onnx.TensorProto(name=f"w{made}", data_type=onnx.TensorProto.FLOAT, dims=[*shape, 1, 1]))
+        nodes.append(helper.make_node("Conv", [source, f"w{made}"], [made], made))
+        return made
+
+    source, have = "x", 3
+    for block in range(4):
+        branches = [conv(source, f"b{block}_{branch}", channels, have) for branch in range(4)]
+        branches[2:] = [conv(branch, f"c{branch}", channels, channels) for branch in branches[2:]]
+        nodes.append(helper.make_node("Concat", branches, [f"j{block}"], f"j{block}", axis=1))
+        source, have = f"j{block}", 4 * channels
+    conv(source, "y", 3, have)
+    given, result = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3, 8, 8]) for name in ("x", "y"))
+    graph = helper.make_graph(nodes, "g", [given], [result], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return model.SerializeToString()
+
+
+def limited(data: bytes, placements: int) -> list[Staircase]:
+    model = ModelAnalysis("m.onnx", SETTINGS.analysis, data)
+    prices = Prices(SETTINGS.targets, predicted, model.route)
+    return list(staircases(planning_input(model, prices), prices, placements=placements))
+
+
+@pytest.mark.parametrize("channels", [4096, 10**6])
+def test_the_work_for_widths_has_a_limit_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, channels: int
+) -> None:
+    """Damaged channel counts of an inception network once made millions of plans of the arena."""
+    planned = []
+    plan = staircase.plan_arena
+    monkeypatch.setattr(
+        staircase, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest)
+    )
+    path = tmp_path / "inception.onnx"
+    path.write_bytes(inception(channels))
+    assert main(["widths", "--isolated", "--work", "20000", str(path)]) == 0
+    assert 10_000 < sum(planned) <= 20_000
+    assert "not searched further: " in capsys.readouterr().out
+    assert main(["widths", "--isolated", "--work", "20000", "--output-format", "json", str(path)]) == 0
+    classes = json.loads(capsys.readouterr().out)["classes"]
+    assert len(classes) > 20
+    for each in classes:
+        assert each["untried"] + len(each["widths"]) == int(2 * each["size"]) - int(each["size"] / 2) + 1
+        assert each["size"] in [step["size"] for step in each["widths"]]
+
+
+def test_narrow_classes_keep_all_widths_under_a_limit() -> None:
+    everything, some, none = (limited(inception(12), placements) for placements in (sys.maxsize, 5000, 1))
+    assert not any(each.untried for each in everything)
+    for whole, part, least in zip(everything, some, none, strict=True):
+        assert len(part.steps) + part.untried == len(least.steps) + least.untried == len(whole.steps)
+        assert set(part.steps) <= set(whole.steps)
+        assert least.steps == (whole.present,)
+    assert any(each.untried for each in some)
+
+
+def test_counts_share_what_the_narrow_leave() -> None:
+    assert staircase._share([3, 100, 50], 63) == 30
+    assert staircase._share([3, 4], 7) == 4
+    assert staircase._share([], 7) == 0
+    assert staircase._share([5, 5], 1) == 0
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "1" * 16, "²"])
+def test_a_limit_of_work_is_a_number(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["widths", "--isolated", f"--work={text}", "x.onnx"]) == 2
+    assert "is neither a whole number of at most 15 digits nor `unlimited`" in capsys.readouterr().err

@@ -109,8 +109,8 @@ def clock_text(clock: int) -> str:
 
 
 def _places(value: float) -> int:
-    """Decimals that leave DIGITS significant digits; a whole number keeps all it has."""
-    return max(0, DIGITS - 1 - floor(log10(value)))
+    """Decimals that leave DIGITS significant digits; a whole number, such as 0, keeps all it has."""
+    return max(0, DIGITS - 1 - floor(log10(value))) if value else 0
 
 
 def _rounded(value: float, towards: Callable[[float], int]) -> float:
