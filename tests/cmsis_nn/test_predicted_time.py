@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pytest
@@ -169,3 +170,11 @@ def test_a_range_of_instructions_widens_the_range_of_times() -> None:
     one, other = (predicted_time(target, 100_000_000, "any", (number, number), 0) for number in (10**6, 3 * 10**6))
     both = predicted_time(target, 100_000_000, "any", (10**6, 3 * 10**6), 0)
     assert both.milliseconds == ((one.milliseconds or (0, 0))[0], (other.milliseconds or (0, 0))[1])
+
+
+def test_a_layer_without_elements_takes_no_time_at_least() -> None:
+    """A damaged model has layers of 0 elements beside others, so that the least work is 0."""
+    from onnxlint_cmsis.cmsis_nn.cost import predicted_time as module
+
+    assert module._shown(0.0) == "0"
+    assert module._rounded(0.0, math.floor) == 0
