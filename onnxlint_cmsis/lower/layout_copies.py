@@ -114,8 +114,8 @@ class _Walk:
         """What an operator that is no layer makes of a value: another view, or the same memory."""
         elements = operator_of(node).elements
         if elements is Elements.TRANSPOSED:
-            order = node.ints("perm") or tuple(reversed(range(len(value.shape))))
-            return transposed(self._plain(node, value), order)
+            order = node.permutation(len(value.shape))
+            return transposed(self._plain(node, value), order) if order else None
         if value.shape == shape:
             return value
         if elements in MOVES and prod(shape) == prod(value.shape):
@@ -137,7 +137,7 @@ class _Walk:
             return first
         if stem in (*KEEPS, *ANY_ORDER):
             first = self._plain(node, first)
-            if stem == "softmax":
+            if stem == "softmax" and len(first.shape) == len(shape):
                 axes = softmax_axes(node, len(shape))
                 first = self._ordered(node, first, (*(axis for axis in first.order if axis not in axes), *axes))
             return Stored(shape, first.order if len(first.order) == len(shape) else own)
@@ -153,7 +153,7 @@ class _Walk:
         leading = (value for value in plain if value.shape == shape)
         order = plain[0].order if joined else next((value.order for value in leading), tuple(range(len(shape))))
         for value in plain:
-            if joined or value.shape == shape:
+            if value.shape == shape or (joined and len(value.shape) == len(order)):
                 self._ordered(node, value, order)
         return Stored(shape, order)
 

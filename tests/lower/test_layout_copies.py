@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost.plain_cost import copy_range, plain_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.coverage.summarize import summarize
 from onnxlint_cmsis.findings import Level
 from onnxlint_cmsis.layers_report import layers_report
@@ -84,7 +85,6 @@ def test_copies_are_where_memory_has_another_order_than_a_layer_wants(name: str)
 
 
 def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
-    from onnxlint_cmsis.config.resolve import make_settings
 
     report = layers_report("-", make_settings(targets=["cortex-m4"]), model("shuffle"))
     (total,) = report.totals
@@ -105,7 +105,6 @@ def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
 
 
 def test_rows_are_in_file_order() -> None:
-    from onnxlint_cmsis.config.resolve import make_settings
 
     report = layers_report("-", make_settings(targets=["cortex-m4", "cortex-m55"]), model("shuffle"))
     assert [row["op"] for row in report.rows[::2]] == ["Conv", "Transpose", "Transpose", "Transpose", "Conv"]
@@ -183,7 +182,6 @@ def test_a_reshape_that_is_undone_leaves_the_memory_as_it_was(order: list[int], 
 def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     from onnxlint_cmsis.comparison.comparison_text import cost_text
     from onnxlint_cmsis.comparison.difference import ModelVersion, difference
-    from onnxlint_cmsis.config.resolve import make_settings
     from onnxlint_cmsis.results.file_result import FileResult
 
     settings = make_settings(targets=["cortex-m4"])
@@ -201,3 +199,26 @@ def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     assert " to " in cost_text(gone[0], "->")
     same = difference(versions[1], versions[1])
     assert "most_instructions" not in {figure.metric for figure in same.figures}
+
+
+DAMAGED = {
+    "softmax of fewer axes": ("Softmax", (1, 4), (1, 4, 2, 2), ""),
+    "softmax of more axes": ("Softmax", (1, 4, 2, 2), (1, 4), ""),
+    "concatenation of two ranks": ("Concat", (1, 2, 2, 2), (1, 4, 2, 2), "<axis = 1>"),
+    "transpose of another rank": ("Transpose", (1, 4, 2), (1, 4, 2, 2), "<perm = [0, 1, 2, 3]>"),
+}
+"""Operator, the shape of its input, the shape that the file states for its result, attributes."""
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_shapes_that_do_not_fit_have_no_copies(name: str) -> None:
+    op, before, after, attributes = DAMAGED[name]
+    beside = "float[2, 2] b" if op == "Concat" else ""
+    inputs = ", ".join(filter(None, (f"float{[*before]} x", beside)))
+    data = text(
+        f"""<ir_version: 8, opset_import: ["" : 13]> damaged ({inputs}) => (float[1, 2, 2, 2] z)
+        <float[2, 4, 1, 1] w = {{1, 1, 1, 1, 1, 1, 1, 1}}, float{[*after]} y>
+        {{ r = Relu(x) y = {op}{attributes}(r{beside and ", b"}) z = Conv(y, w) }}"""
+    ).SerializeToString()
+    rows = layers_report("-", make_settings(targets=["cortex-m4"]), data).rows
+    assert [row["node"] for row in rows if row["op"] == "Conv"]
