@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from onnxlint_cmsis.formats.tflite.read_file import read_tflite
 from onnxlint_cmsis.graph.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, KernelOutcome, numbers_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds, reviewed_revision
 from support import paths
 from support.tflite_models import one_operator, tensor
@@ -204,3 +205,12 @@ def test_a_tensor_without_a_size_stops_every_operator():
         report = report_of("RESHAPE", ("STRING", [4]), ("STRING", [2, 2]), build=build)
         assert report.status == "alloc_error"
         assert "of which an element has no size" in report.stop
+
+
+@pytest.mark.parametrize(("sizes", "numbers"), [([-1], None), ([2], (1, 2)), ([3], None)])
+def test_a_constant_has_values_where_the_file_holds_them_all(sizes, numbers):
+    made, buffers = tensors(("FLOAT32", [1, 4]), ("INT32", sizes, None, int32(1, 2)), ("INT32", [1]))
+    model = read_tflite("m.tflite", write(one_operator("ARG_MAX", made, None, buffers=buffers)))
+    constant = next(tensor for tensor in model.subgraphs[0].tensors if tensor.buffer)
+    view = SimpleNamespace(model=model, constant=lambda tensor: tensor.buffer > 0)
+    assert numbers_of(view, constant) == numbers

@@ -140,7 +140,8 @@ def numbers_of(view: OperatorView, tensor: TfliteTensor, kind: str = "") -> tupl
     if letter is None or not view.constant(tensor) or tensor.encoding:
         return None
     data = view.model.bytes_of(tensor.buffer)
-    return unpack_from(f"<{count}{letter}", data) if len(data) >= count * calcsize(f"<{letter}") else None
+    whole = count >= 0 and len(data) >= count * calcsize(f"<{letter}")
+    return unpack_from(f"<{count}{letter}", data) if whole else None
 
 
 def sized(view: OperatorView) -> str:
