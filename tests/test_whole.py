@@ -55,7 +55,7 @@ def believable(report: FileResult) -> None:
 
 def test_all_node_tests_of_onnx_lint() -> None:
     models = node_models()
-    assert len(models) > 1500
+    assert len(models) > 1250  # onnx 1.17 ships 1,288
     for release in RELEASES:
         settings = make_settings(targets=TARGETS, release=release)
         for name, data in models:
