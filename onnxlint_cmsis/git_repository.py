@@ -9,7 +9,6 @@ configuration, which every git command of the user obeys, is read.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import subprocess
@@ -128,6 +127,8 @@ class Repository(NamedTuple):
         data = self.ask(["cat-file", "blob", text], where)
         if not data.startswith(LFS_START) or len(data) > POINTER:
             return data
+        import hashlib
+
         digests = [line.partition(b"sha256:")[2].decode("ascii", "replace") for line in data.splitlines()]
         digest = next((each for each in digests if len(each) == 64 and each.isalnum()), "")
         stored = self.common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest

@@ -101,4 +101,4 @@ def test_formats_in_a_table(model: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert "in 6, w 10, b 9, out 5, <<7 >>11" in " ".join(known.split())
     assert run(capsys, "layers", "--calibration", str(tmp_path / "x.npy"), model)[0] == 2
     code, _, err = run(capsys, *asked, "--calibration", str(tmp_path / "none.npy"), model)
-    assert (code, "not an .npy or .npz file" in err) == (2, True)
+    assert (code, "none.npy: No such file or directory" in err) == (2, True)

@@ -23,6 +23,7 @@ _CUT_UP = (
     "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which is not"
     " done"
 )
+_REPEATED = "the operand's column would have to be repeated along the width in front of the layer, which is not done"
 _BEYOND_16_BIT = (
     "conv-16-bit-sizes",
     "conv-1xn-16-bit-sizes",
@@ -78,6 +79,9 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "transpose-16-bit-sizes": _CUT_TENSOR,
         "transpose-16-bit-offsets": _CUT_TENSOR,
         "transpose-identity": "it is no layer of an ONNX model, and .tflite files keep their operators",
+        "maximum-single-columns": _REPEATED,
+        "minimum-single-columns": _REPEATED,
+        "dw-s4-opt-gcc-predicate": "the compiler makes it wrong, not the model: build with gcc 13 or newer",
         "lstm-initial-state-dropped": _STATE,
         "lstm-s16-initial-state-dropped": _STATE,
         "fc-null-context": _CALLER,
