@@ -11,10 +11,13 @@ from contextlib import suppress
 
 def run() -> None:
     """End the process with the exit code of the command line."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Ctrl-C ends the process at once: an exception inside the start of numpy or onnx would abort it with a trace.
-        # What has to be finished or cleaned up holds signals itself (`atomic`, `workers`, `scan`).
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            # Ctrl-C ends the process at once: an exception inside the start of numpy or onnx would abort it with a
+            # trace. What has to be finished or cleaned up holds signals itself (`atomic`, `workers`, `scan`).
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        os._exit(130)
     _open_closed_streams()
     from onnxlint_cmsis.cli import main
 
