@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench, Image, build
+from firmware_check.errors import TooLargeError
 from firmware_check.observe import Observed, observe
 from firmware_check.run import ImageRun, run_image
 from firmware_check.toolchain import Processes
@@ -37,15 +39,25 @@ class Executed:
 
 def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets) -> Executed:
     """Build and run both, at once where two jobs are allowed."""
+    measured_is_linked = Event()
 
-    def one(traced: bool) -> tuple[Image, ImageRun]:
+    def build_and_run(traced: bool) -> tuple[Image, ImageRun]:
         place = folder / ("traced" if traced else "plain")
         place.mkdir(parents=True, exist_ok=True)
-        image = build(program, bench, place, title, traced)
+        try:
+            image = build(program, bench, place, title, traced)
+        except TooLargeError:
+            if traced:  # the first error stops the other build, and --keep wants its link map
+                measured_is_linked.wait()
+            raise
+        finally:
+            if not traced:
+                measured_is_linked.set()
         return image, run_image(image.path, program, bench, sets[:1] if traced else sets, True)
 
     bench = replace(bench, processes=Processes())
-    (image, traced), (measured, plain) = bench.processes.in_threads(one, (True, False), min(bench.jobs, 2))
+    # the measured build goes first: with one job, the traced one would wait for it in vain
+    (measured, plain), (image, traced) = bench.processes.in_threads(build_and_run, (False, True), min(bench.jobs, 2))
     names = {each.address & ~1: (each.name, each.kind != "t") for each in image.symbols if each.is_function}
     returning = bench.library.returning_status
     return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))
