@@ -149,3 +149,16 @@ def test_a_transpose_of_no_order_has_no_cost(order: tuple[int, ...]) -> None:
     for cpu in ("cortex-m4", "cortex-m55"):
         target = parse_target(cpu, "7.0.0")
         assert not predicted(call, target, route(call, target)).known
+
+
+@pytest.mark.parametrize("width", [3, 2**31, 2**62], ids=str)
+@pytest.mark.parametrize("output", [-5, 3 - 2**31, 2**40], ids=str)
+def test_a_window_beyond_its_input_or_memory_has_no_cost(width: int, output: int) -> None:
+    channels = np.arange(4, 80, 2)  # a search asks for many sizes of a class at once
+    several, single = (
+        KernelCall("depthwise_s8", Dims(1, 9, 9, size), Dims(1, 3, width, size), Dims(1, 9, output, size))
+        for size in (channels, 8)
+    )
+    for cpu in ("cortex-m0", "cortex-m4", "cortex-m55"):
+        target = parse_target(cpu, "7.0.0")
+        assert not predicted(several, target, route(single, target)).known

@@ -124,14 +124,14 @@ class LoopSizes(NamedTuple):
 
 
 LONGEST = 1 << 20
-"""Largest height or width of an output whose windows are counted one by one; no memory of a Cortex-M holds more."""
+"""Largest size, stride, padding or dilation of windows that are counted one by one; no Cortex-M holds more."""
 OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8")
 """Entry points whose output, or second operand, may have another number of images than the input."""
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
 def sizes_of(call: KernelCall) -> LoopSizes | None:
-    """The sizes of a call; None where one is unknown, or where the output is too large to count position by position.
+    """The sizes of a call; None where one is unknown, or where they are too large to count position by position.
 
     An entry point without a filter has one of 1x1.
     """
@@ -145,7 +145,10 @@ def sizes_of(call: KernelCall) -> LoopSizes | None:
     )  # fmt: skip
     known = tuple(number for number in numbers if number is not None)
     front = tuple(number for number in call.pad_front if number is not None)
-    if len(known) < len(numbers) or len(front) < len(call.pad_front) or max(out.h or 0, out.w or 0) > LONGEST:
+    if len(known) < len(numbers) or len(front) < len(call.pad_front):
+        return None
+    windows = known[4:6] + known[7:9] + known[10:16]
+    if min(known[7:9]) < 0 or max(map(abs, windows)) > LONGEST:  # a window larger than its input: a negative output
         return None
     return LoopSizes(call.permutation, FrontSizes(*front), *known)
 
