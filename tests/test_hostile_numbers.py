@@ -162,3 +162,21 @@ def test_a_window_beyond_its_input_or_memory_has_no_cost(width: int, output: int
     for cpu in ("cortex-m0", "cortex-m4", "cortex-m55"):
         target = parse_target(cpu, "7.0.0")
         assert not predicted(several, target, route(single, target)).known
+
+
+@pytest.mark.parametrize("damaged", ["scale", "shift", "mean", "variance"])
+def test_a_normalization_of_other_channels_is_not_folded(damaged: str) -> None:
+    sizes = {name: 3 if name == damaged else 4 for name in ("scale", "shift", "mean", "variance")}
+    constants = {"w": np.ones((4, 2, 1, 1), np.float32), **{name: np.ones(n, np.float32) for name, n in sizes.items()}}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["t"]),
+        helper.make_node("BatchNormalization", ["t", *sizes], ["y"]),
+    ]
+    values = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 5, 5]),
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 5, 5]),
+    ]
+    stored = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = read(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:], stored)))
+    (record,) = [record for record in lower(graph).records if record.weighted]
+    assert folded(graph, constants.get, record) is None

@@ -81,10 +81,13 @@ def _bias(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None
     where = operands(node.domain, node.op_type)
     carried = [parameters_of(node, place) for place in (where.activation, where.weights)]
     scales = [real_values(graph, read, node.inputs[each.scale]) for each in carried if each]
-    if values is None or any(scale is None for scale in scales):
+    if values is None:
         return None
+    values = values.reshape(-1)
     for scale in scales:
-        values = values * (1.0 if scale is None else scale.reshape(-1))
+        if scale is None or (1 not in (scale.size, values.size) and scale.size != values.size):
+            return None
+        values = values * scale.reshape(-1)
     return values
 
 
@@ -116,10 +119,11 @@ def _scaled(made: FoldedWeights, factor: Numbers) -> FoldedWeights:
 
 
 def _normalized(graph: Graph, read: Read, node: Node, made: FoldedWeights) -> FoldedWeights | None:
-    numbers = [real_values(graph, read, name) for name in node.inputs[1:5]]
-    if len(numbers) < 4 or any(each is None for each in numbers):
+    stored = [real_values(graph, read, name) for name in node.inputs[1:5]]
+    numbers = [values.reshape(-1) for values in stored if values is not None and values.size in (1, made.bias.size)]
+    if len(numbers) < 4:  # damaged files have fewer, or vectors for another number of channels
         return None
-    scale, shift, mean, variance = (np.zeros(1) if each is None else each.reshape(-1) for each in numbers)
+    scale, shift, mean, variance = numbers
     epsilon = node.attributes.get("epsilon", _EPSILON)
     factor = scale / np.sqrt(variance + (float(epsilon) if isinstance(epsilon, (int, float)) else _EPSILON))
     found = _scaled(made, factor)
