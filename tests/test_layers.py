@@ -40,7 +40,7 @@ DEPTHWISE = """
 """
 FOREIGN = """
     <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1, 4, 5, 6] x, float[1, 4, "L", 6] z) => (float[] y) <float[4, 4, 1, 1] w = {0}> {
+    g (float[1, 4, 5, 6] x, float[1, 4, L, 6] z) => (float[] y) <float[4, 4, 1, 1] w = {0}> {
         a = Conv(x, w)
         b = Relu(a)
         c = Sigmoid(b)

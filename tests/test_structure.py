@@ -286,3 +286,29 @@ def test_a_file_of_a_rule_knows_no_other_code_but_its_own() -> None:
     assert files.keys() == set(NAMES)
     for name, rule in zip(NAMES, RULES, strict=True):
         assert f'code="{rule.code}"' in files[name].read_text(encoding="utf-8")
+
+
+def test_the_lowest_versions_are_the_same_everywhere() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    lowest = dict(re.findall(r'^ +"([\w-]+)>=([\d.]+)', project, re.MULTILINE))
+    lowest |= dict(re.findall(r'^(requires-python) = ">=([\d.]+)"$', project, re.MULTILINE))
+    lowest |= dict(re.findall(r'^tflite = \["(ai-edge-litert)>=([\d.]+)"\]$', project, re.MULTILINE))
+    onnx, runtime, numpy, python = (lowest[name] for name in ("onnx", "onnxruntime", "numpy", "requires-python"))
+    page = (ROOT / "docs/contributing.md").read_text()
+    _, _, table = page.partition("## The lowest versions\n")
+    rows = re.findall(
+        r"^\| ([A-Z][\w ]+|[a-z-]+) ([\d.]+) (?:\([^|]+\) )?\| ", table.partition("\n## ")[0], re.MULTILINE
+    )
+    names = {"Python": "requires-python", "ONNX Runtime": "onnxruntime", "NumPy": "numpy", "LiteRT": "ai-edge-litert"}
+    assert {names.get(name, name): version for name, version in rows} == lowest
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"onnx {onnx}, ONNX Runtime {runtime} and NumPy {numpy}, or newer" in readme
+    for text in (readme, (ROOT / "docs/index.md").read_text(), (ROOT / "docs/tutorial.md").read_text()):
+        assert f"Python {python} or" in text
+    job = (ROOT / ".github/workflows/tests.yml").read_text().partition("\n  minimum-versions:\n")[2]
+    assert re.findall(r'python-version: "([\d.]+)"|run: (.+)', job)[:2] == [
+        (python, ""),
+        ("", "sh scripts/test_minimum.sh"),
+    ]
+    assert f'target-version = "py{python.replace(".", "")}"' in project
+    assert f'python_version = "{python}"' in project

@@ -11,6 +11,7 @@ from onnxlint_cmsis.fixers.fix import fix_model
 from onnxlint_cmsis.fixers.request import fix_request
 from onnxlint_cmsis.proof.verify import prove
 from support import paths
+from support.versions import needs_right_products
 
 ROOT = paths.ROOT
 MODELS = paths.SHARED / "models"
@@ -29,7 +30,7 @@ SAMPLE = [
     ("ort_conv_qdq_external_ini", "align", "cortex-m4"),
     ("ort_convtranspose_conv_qdq_s8", "align", "cortex-m0"),
     ("silero_vad_16k_op15", "route", "cortex-m55"),
-    ("vww96_int8_tf", "faster", "cortex-m55"),
+    pytest.param("vww96_int8_tf", "faster", "cortex-m55", marks=needs_right_products),
     ("yunet_n_dynamic", "align", "cortex-m4"),
 ]
 """One of each kind; scripts/fix_models.py does them all."""
@@ -47,6 +48,7 @@ def test_fixed_or_left_with_a_reason(name, policy, target):
 
 
 @needs_models
+@needs_right_products
 def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its_output():
     """More than 75 % of the convolution weights, 40 % of the multiply-accumulates; 1,000 inputs."""
     path = MODELS / "vww96_int8_tf.onnx"

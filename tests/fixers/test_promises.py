@@ -15,12 +15,13 @@ from onnxlint_cmsis.reporters.full import what_to_do
 from onnxlint_cmsis.results.grouped_findings import grouped
 from onnxlint_cmsis.types import Level
 from support.paths import SHARED
+from support.versions import needs_right_products
 
 CASES = (
     ("cases/small/c_even.onnx", {}),
     ("cases/device/models/op_k2s2p0op1_c8.onnx", {}),
     ("cases/device/models/r012_1xns.onnx", {"unsafe_fixes": True}),
-    ("cases/torch/tcn_u8u8.onnx", {}),
+    pytest.param("cases/torch/tcn_u8u8.onnx", {}, marks=needs_right_products),
     ("cases/tflite/c_group2_nobias.tflite", {}),
     ("cases/tflite/c2_group4_nobias2in.tflite", {}),
     ("models/kws_ds_cnn_int8_tf.onnx", {}),

@@ -11,16 +11,9 @@ from onnx import TensorProto, helper
 
 from onnxlint_cmsis.formats.onnx_graph.load import ModelError
 from support.read_models import FLOAT, conv_model, model, read, tensor, value
-from support.versions import installed
 
 INT64, INT8, UINT8 = TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8
 X = value("x", ["N", 4, 8, 8])
-
-newer_runtime = pytest.mark.skipif(
-    installed("onnxruntime") < (1, 23),
-    reason="ONNX Runtime before 1.23 begins windows of ceil_mode behind the input, and does not know opset 22",
-)
-"""For tests whose reference is ONNX Runtime's size of a pool that rounds up."""
 
 
 def run(nodes, inputs, initializers=(), **options):
@@ -331,7 +324,6 @@ def test_layer_normalization_over_several_axes():
     assert graph.shape("y") == (1, 4, 8, 8)
 
 
-@newer_runtime
 @given(
     op_type=st.sampled_from(["MaxPool", "AveragePool"]),
     opset=st.sampled_from([11, 13, 19, 21, 22]),
@@ -355,7 +347,6 @@ def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windo
     assert graph.shape("p") == graph.shape("y") == made.shape
 
 
-@newer_runtime
 def test_a_pool_that_rounds_up_behind_another_has_the_size_of_onnx_runtime() -> None:
     window = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1}
     pools = [

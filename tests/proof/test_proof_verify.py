@@ -32,7 +32,7 @@ from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
-from support.versions import installed
+from support.versions import needs_right_products
 
 SHARED = paths.SHARED / "models"
 needs_models = pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
@@ -390,7 +390,6 @@ def test_indices_are_kept_inside_what_they_index() -> None:
     assert prove(model.SerializeToString(), model.SerializeToString()).equal
 
 
-@pytest.mark.skipif(installed("onnxruntime") < (1, 21), reason="ONNX Runtime before 1.21 has no WeightBiasQuantization")
 def test_what_optimisers_make_of_float_weights_has_to_stay_too() -> None:
     """ONNX Runtime's WeightBiasQuantization takes its scale from the largest weight, which a dead lane may hold."""
     build = Builder(opset=17)
@@ -493,6 +492,7 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
 
 
 @needs_models
+@needs_right_products
 def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inputs() -> None:
     path = SHARED / "vww96_int8_tf.onnx"
     model = onnx.load(path)
