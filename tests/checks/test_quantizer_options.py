@@ -14,12 +14,10 @@ from onnxruntime.quantization import QuantFormat, QuantType
 from onnxlint_cmsis.findings import Finding
 from support.models import text as parsed
 from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically, reshaped
-from support.versions import installed
 
 WORDS = {"np": np, "QuantType": QuantType}
 INT16 = {"activation_type": QuantType.QInt16}
 SYMMETRIC = {"ActivationSymmetric": True}
-RUNTIME = installed("onnxruntime")
 
 
 def options_of(finding: Finding) -> dict[str, Any]:
@@ -42,9 +40,6 @@ def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
     for finding in found:
         for name, value in options_of(finding).items():
             made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
-    scales = made.get("TensorQuantOverrides", {})
-    if RUNTIME < (1, 28) and "p" in scales:  # docs of CNN510: it gives the Flatten behind `p` a scale apart
-        scales["f"] = scales["p"]
     return made
 
 
@@ -114,6 +109,21 @@ def test_pools_and_concats_that_share_tensors_are_mended_at_once(form: QuantForm
     assert len(before) > 2
     first = options_of(before[0])
     assert quantized(tmp_path, joined(), quant_format=form, extra_options=first) == []
+
+
+def test_what_has_a_scale_apart_behind_a_flatten_is_named_too(tmp_path: Path) -> None:
+    """As ONNX Runtime's quantizer before 1.28 writes it."""
+    quantized(tmp_path)
+    path = tmp_path / "quantized.onnx"
+    model = onnx.load(path)
+    quantizer = next(node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == "f")
+    (scale,) = (tensor for tensor in model.graph.initializer if tensor.name == quantizer.input[1])
+    model.graph.initializer.add().CopyFrom(scale)
+    model.graph.initializer[-1].name = "apart"
+    quantizer.input[1] = "apart"
+    onnx.save(model, path)
+    scales = options_of(next(one for one in findings(str(path)) if one.code == "CNN510"))["TensorQuantOverrides"]
+    assert scales["f"] == scales["p"]
 
 
 def test_a_pair_for_each_reader_changes_nothing(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ at the start, which is an error.
 **What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
 of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX
 Runtime's quantizer (tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(...,
-np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model. Before ONNX Runtime
-1.28, name the result of a Flatten behind such a tensor, too.
+np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model.
 """
 
 from __future__ import annotations
@@ -73,6 +72,12 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
         source = record.inputs[0] if record.inputs else None
         if record.layer is None and record.code == COPY and source is not None:
             wanted[float_name(record.node.outputs[0])] = source
+    quantizers = [node for node in graph.nodes if operator_of(node).quantizes and len(node.inputs) > 1]
+    scales = {float_name(node.inputs[0]): node.inputs[1] for node in reversed(quantizers)}
+    for name, scale in scales.items():  # the quantizer before 1.28 gives what Flatten writes a scale apart
+        front = _named(graph, name)
+        if front in wanted and scales.get(front) != scale:
+            wanted[name] = wanted[front]
     if not wanted:
         return "Give both one scale and zero-point."
     if any(numbers.bits == WIDE and any(numbers.zero_points or ()) for numbers in wanted.values()):
