@@ -68,6 +68,7 @@ def lint_file(
             *between,
             *model.remarks_on_build,
             *skip_notes(path, settings, too_large),
+            *sized.notes,
             *fit.notes,
         ),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),

@@ -24,6 +24,8 @@ class SizeFindings(NamedTuple):
     """Findings of the rules on sizes."""
     repairs: tuple[ClassFact, ...]
     """Classes that grow to step around hazards."""
+    notes: tuple[str, ...] = ()
+    """Searches that ended early, as sentences."""
 
 
 NO_SIZES = SizeFindings((), ())
@@ -47,9 +49,10 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     findings = (*class_findings(found), *found.accepted)
+    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in found.ended)
     if not can_fix(model.graph):
-        return SizeFindings(tuple(map(unpromised, findings)), ())
-    return SizeFindings(findings, repair_prices(found))
+        return SizeFindings(tuple(map(unpromised, findings)), (), notes)
+    return SizeFindings(findings, repair_prices(found), notes)
 
 
 def can_fix(graph: Graph) -> bool:

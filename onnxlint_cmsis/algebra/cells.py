@@ -2,61 +2,68 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm
+from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from onnxlint_cmsis.algebra.interval import Mask
-
-    Rows = list[NDArray[np.int64]]
-
-
-def lane_rows(axis: Axis, leaf: int) -> Rows:
-    """For each index the lane of the leaf, -1 where there is none; several rows where the leaf is several factors.
-
-    Raises ValueError where a size is symbolic.
-    """
-    if axis.size is None:
-        raise ValueError("the axis has a symbolic size, so its indices are not known")
-    if axis.form is AxisForm.LEAF:
-        return [np.arange(axis.size)] if axis.leaf == leaf else []
-    parts = [(lane_rows(part, leaf), part.size or 0) for part in axis.parts]
-    if axis.form is AxisForm.CONCAT:
-        depth = max(len(rows) for rows, _ in parts)
-        padded = [[*rows, *[np.full(size, -1)] * (depth - len(rows))] for rows, size in parts]
-        return [np.concatenate([rows[place] for rows in padded]) for place in range(depth)]
-    found: Rows = []
-    outer = 1
-    for rows, size in parts:
-        inner = axis.size // (outer * size) if size else 0
-        found += [np.tile(np.repeat(row, inner), outer) for row in rows]
-        outer *= size
-    return found
 
 
 def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
     """For each lane, whether the mask holds at any index where it sits; all where sizes contradict each other.
 
-    Raises ValueError where a size is symbolic.
+    The mask has one element for each index, or one for all. Only the parts of the axis that have the leaf are looked
+    at. Raises ValueError where a size is symbolic.
     """
-    if axis.form is AxisForm.LEAF and axis.leaf == leaf and axis.size == count == len(mask):
-        return mask
+    if not axis.indexed:
+        raise ValueError("the axis has a symbolic size, so its indices are not known")
     made = np.zeros(count, bool)
-    for row in lane_rows(axis, leaf):
-        if len(row) != axis.size or len(mask) not in (1, axis.size) or row.max(initial=-1) >= count:
+    pending = [(axis, mask)]
+    while pending:
+        part, held = pending.pop()
+        if leaf not in leaves(part):
+            continue
+        sizes = [inner.size or 0 for inner in part.parts]
+        if len(held) not in (1, part.size) or part.size != _elements(part, sizes) or part.size < 0:
             return np.ones(count, bool)
-        made[row[(row >= 0) & mask]] = True
+        if part.form is AxisForm.LEAF:
+            if part.size > count:
+                return np.ones(count, bool)
+            made[: part.size] |= held
+        elif len(held) == 1:
+            pending += [(inner, held) for inner in part.parts]
+        elif part.form is AxisForm.CONCAT:
+            ends = accumulate(sizes)
+            pending += [
+                (inner, held[end - size : end]) for inner, size, end in zip(part.parts, sizes, ends, strict=True)
+            ]
+        else:
+            grid, factors = held.reshape(sizes), range(len(sizes))
+            for place, inner in enumerate(part.parts):
+                pending.append((inner, grid.any(axis=tuple(other for other in factors if other != place))))
     return made
+
+
+def _elements(axis: Axis, sizes: list[int]) -> int:
+    """Elements that the parts of an axis have together."""
+    if axis.form is AxisForm.LEAF:
+        return axis.size or 0
+    return sum(sizes) if axis.form is AxisForm.CONCAT else prod(sizes)
 
 
 def indices_of(axis: Axis, leaf: int, lanes: Mask) -> Mask:
-    """For each index, whether it belongs to one of the lanes."""
-    made = np.zeros(axis.size or 0, bool)
-    for row in lane_rows(axis, leaf):
-        made |= (row >= 0) & lanes[row]
-    return made
+    """For each index, whether it belongs to one of the lanes. Raises ValueError where a size is symbolic."""
+    if axis.size is None:
+        raise ValueError("the axis has a symbolic size, so its indices are not known")
+    if axis.form is AxisForm.LEAF:
+        return lanes[: axis.size] if axis.leaf == leaf else np.zeros(axis.size, bool)
+    parts = [indices_of(part, leaf, lanes) for part in axis.parts]
+    if axis.form is AxisForm.CONCAT:
+        return np.concatenate(parts)
+    return reduce(lambda outer, inner: (outer[:, None] | inner).reshape(-1), parts)

@@ -105,6 +105,7 @@ def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
         macs=model_changes.macs(start, end, rewrites),
         bytes=Numbers(len(start.data), len(end.data)),
         added=tuple(made.added.values()),
+        notes=first.ended,
         proof=made.proof,
     )
 
@@ -131,6 +132,7 @@ def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fi
         left=left,
         macs=model_changes.macs(start, start, {}),
         bytes=Numbers(len(start.data), len(start.data)),
+        notes=made.first.ended,
         proof=made.proof,
     )
     return Fixed(result, None, start.analysis)

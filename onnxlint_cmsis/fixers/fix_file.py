@@ -51,7 +51,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
         return FixedFile(fixed.result, fixed.analysis)
     result = _written(path, fixed.result, data, fixed.model) if write else fixed.result
     if result.changed:
-        result = result._replace(notes=_notes(names - 1, result.written))
+        result = result._replace(notes=(*result.notes, *_notes(names - 1, result.written)))
     return FixedFile(result, fixed.analysis if result.written else None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.bounded_reading import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.fleet.scan_rows import ERROR, EXTERNAL, FILE, OK, UNREADABLE, ScanRow, finding_row, summarized
 from onnxlint_cmsis.named_tuples import NamedTuple
 
@@ -28,7 +29,9 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
 
     try:
         with fsspec.open(job.url, "rb") as file:
-            data: bytes = file.read()
+            data = read_stream(file, MODEL, job.url)
+    except NotReadError as error:
+        return (ScanRow(FILE, job.url, UNREADABLE, message=f"the file {error.strerror}"),)
     except Exception as error:  # each file system raises other errors
         return (ScanRow(FILE, job.url, UNREADABLE, message=_told(error)),)
     file_row = ScanRow(FILE, job.url, OK, len(data), hashlib.sha256(data).hexdigest())

@@ -24,6 +24,15 @@ class MeasureTable(NamedTuple):
     """[measures or levels, candidates of the first variable, of the second, ...], int64."""
 
 
+class Elimination(NamedTuple):
+    """How a problem is eliminated."""
+
+    order: list[int]
+    """Variables, smallest table first."""
+    cells: int
+    """Cells of all tables on the way."""
+
+
 class _Choice(NamedTuple):
     """The best candidate of an eliminated variable for each choice of its neighbours."""
 
@@ -32,8 +41,8 @@ class _Choice(NamedTuple):
     best: np.ndarray
 
 
-def order(problem: SizeProblem) -> list[int] | None:
-    """Order of elimination, smallest table first; None where one would have more than MAX_CELLS cells."""
+def order(problem: SizeProblem) -> Elimination | None:
+    """Order of elimination; None where a table would have more than MAX_CELLS cells."""
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     if any(prod(width[variable] for variable in factor.scope) > MAX_CELLS for factor in problem.factors):
         return None
@@ -43,16 +52,19 @@ def order(problem: SizeProblem) -> list[int] | None:
             met[variable].update(factor.scope)
     cells = {variable: prod(width[other] for other in scope) for variable, scope in met.items()}
     chosen: list[int] = []
+    total = 0
     while cells:
         best = min(cells, key=lambda variable: (cells[variable], variable))
-        if cells.pop(best) > MAX_CELLS:
+        made = cells.pop(best)
+        if made > MAX_CELLS:
             return None
+        total += made
         chosen.append(best)
         rest = met.pop(best) - {best}
         for variable in rest:
             met[variable] = (met[variable] | rest) - {best}
             cells[variable] = prod(width[other] for other in met[variable])
-    return chosen
+    return Elimination(chosen, total)
 
 
 def tabulate(problem: SizeProblem) -> list[MeasureTable]:

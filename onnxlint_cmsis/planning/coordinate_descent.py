@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
+from math import prod
 
 import numpy as np
 
-from onnxlint_cmsis.planning.problem import Factor, Level, Measures, Numbers, SizeProblem, Sizes, added, scores
+from onnxlint_cmsis.planning.problem import (
+    FACTOR_WORK,
+    Factor,
+    Level,
+    Measures,
+    Numbers,
+    SizeProblem,
+    Sizes,
+    Work,
+    added,
+    scores,
+)
 
 MAX_PAIRS = 200
 """Pairs of variables looked at in one round: a pair costs as many looks as the product of its candidates."""
 
 
-def descend(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes) -> Sizes:
+def descend(
+    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes, work: Work
+) -> Sizes:
     """Sizes that no change of one variable, or of a pair, improves; never above a ceiling that `start` keeps.
 
-    `ceilings` bounds totals of measures by their number.
+    `ceilings` bounds totals of measures by their number. Where `work` ends, they are the best sizes so far.
     """
-    search = _Search(problem, levels, ceilings, dict(start))
+    search = _Search(problem, levels, ceilings, dict(start), work)
     while search.improve((variable,) for variable in problem.domains) or search.improve(_pairs(problem, levels)):
         pass
     return search.sizes
@@ -40,8 +54,14 @@ class _Search:
     """The sizes so far, their totals, and the factors of each variable."""
 
     def __init__(
-        self, problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], sizes: Sizes
+        self,
+        problem: SizeProblem,
+        levels: Sequence[Level],
+        ceilings: Mapping[int, int],
+        sizes: Sizes,
+        work: Work,
     ) -> None:
+        self._work = work
         self.sizes = sizes
         self._problem, self._levels, self._ceilings = problem, levels, ceilings
         self._weights = np.array(levels, dtype=np.int64)
@@ -55,9 +75,10 @@ class _Search:
 
     def _improve(self, group: tuple[int, ...]) -> bool:
         touched = list({id(factor): factor for variable in group for factor in self._seen[variable]}.values())
-        if not touched:
-            return False
         candidates = [self._problem.domains[variable] for variable in group]
+        cost = len(touched) * (FACTOR_WORK + prod(map(len, candidates)))
+        if not touched or not self._work.take(cost):
+            return False
         grid = np.zeros((len(self._totals), *map(len, candidates)), dtype=np.int64)
         for factor in touched:
             grid += self._slice(factor, group)

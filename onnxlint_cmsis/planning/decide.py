@@ -14,7 +14,7 @@ from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import SizeProblem, Sizes, components
+from onnxlint_cmsis.planning.problem import SizeProblem, Sizes, Work, components
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.types import Freedom
 
@@ -36,6 +36,8 @@ class SizeDecision(NamedTuple):
     """Bytes of channels that need not stay, which count against the budget; 0 where there is none."""
     without: Callable[[int], Count]
     """What it measures if all classes change but one."""
+    ended: bool
+    """Whether the search ended early, so that better sizes may exist."""
 
     @property
     def repairs(self) -> bool:
@@ -44,11 +46,16 @@ class SizeDecision(NamedTuple):
 
 
 def decide(
-    view: PlanningInput, prices: Prices, options: FixOptions, live: Mapping[int, int], refused: Mapping[int, str]
+    view: PlanningInput,
+    prices: Prices,
+    options: FixOptions,
+    live: Mapping[int, int],
+    refused: Mapping[int, str],
 ) -> SizeDecision:
     """Choose the size of every class that is not LOCKED and not refused.
 
     `live` has the number of lanes that must stay, for the classes where it is less than the size.
+    The search ends early where the work of `view` is done.
     """
     movable = movable_classes(view, refused)
     domains = domains_of(view, prices, movable, live, options)
@@ -56,7 +63,7 @@ def decide(
     factors = factors_of(view, prices, domains, options.align, misses)
     problem = SizeProblem(domains, factors)
     index = MeasureIndex(len(prices.targets))
-    choice = _Choice(problem, hazardous_classes(view, prices), index, options)
+    choice = _Choice(problem, hazardous_classes(view, prices), index, options, view.work)
     return choice.decision(0 if options.budget is None else _spent(view, index, movable, live))
 
 
@@ -88,7 +95,10 @@ def _spent(
 class _Choice:
     """One decision in the making, part by part."""
 
-    def __init__(self, problem: SizeProblem, hazardous: Set[int], index: MeasureIndex, options: FixOptions) -> None:
+    def __init__(
+        self, problem: SizeProblem, hazardous: Set[int], index: MeasureIndex, options: FixOptions, work: Work
+    ) -> None:
+        self._work = work
         self._problem, self._hazardous, self._index, self._options = problem, hazardous, index, options
         self._policy = policy = POLICIES[options.policy]
         self._levels = policy.objective(index)
@@ -107,7 +117,7 @@ class _Choice:
         present = self._problem.present
         changed = {leaf: size for leaf, size in final.items() if size != present[leaf]}
         before, mended, after, least = (self._count(sizes) for sizes in (present, repaired, final, best))
-        return SizeDecision(changed, before, mended, after, least, spent, self._without(final))
+        return SizeDecision(changed, before, mended, after, least, spent, self._without(final), self._work.ended)
 
     def _without(self, final: Sizes) -> Callable[[int], Count]:
         """Counts with one class as it is and all others at their final sizes."""
@@ -138,7 +148,9 @@ class _Choice:
             return present
         domains = {leaf: sizes if leaf in self._hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
         narrow = part._replace(domains=domains)
-        found = solve(narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded)
+        found = solve(
+            narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded, self._work
+        )
         before, after = (self._index.read(part.totals(sizes)) for sizes in (present, found))
         return found if sum(after.hazards) < sum(before.hazards) else present
 
@@ -148,7 +160,7 @@ class _Choice:
             return base
         domains = {leaf: (base[leaf], *(s for s in sizes if s != base[leaf])) for leaf, sizes in part.domains.items()}
         ceilings = self._ceilings(part, base, growth, gain=self._policy.must_gain)
-        return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded)
+        return solve(part._replace(domains=domains), self._levels, ceilings, self._policy.traded, self._work)
 
     def _ceilings(self, part: SizeProblem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
         totals = part.totals(base)

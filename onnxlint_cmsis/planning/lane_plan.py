@@ -28,3 +28,8 @@ class Plan:
 
     Of the tensor's rank, with length 1 along axes where nothing differs; a tensor that is not named counts nowhere.
     """
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """New size of every class that changes."""
+        return {leaf: len(lanes) for leaf, lanes in self.kept.items()}

@@ -50,6 +50,6 @@ def _gain(group: DimensionClass, sites: Sequence[Site], view: PlanningInput, pri
     before = problem.totals(problem.present)
     ceilings = {place: before[place] for place in (*index.hazards, *index.risks, *index.instructions)}
     levels = (index.level(hazards=1), index.level(unpriced=1), index.level(instructions=1))
-    sizes = solve(problem, levels, ceilings, 2)
+    sizes = solve(problem, levels, ceilings, 2, view.work)
     saved = sum(index.read(before).instructions) - sum(index.read(problem.totals(sizes)).instructions)
     return LockedGain(group, sizes[group.id], saved)

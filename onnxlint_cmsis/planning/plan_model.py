@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.dims.lanes.lane_view import MAX_KNOWN
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.decide import SizeDecision, decide
 from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.price import Prices
+from onnxlint_cmsis.planning.problem import WORK
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis import Place
     from onnxlint_cmsis.dims.lanes import Lanes
     from onnxlint_cmsis.findings import Finding
+
+
+ENDED_LANES = f"the search for dead channels ended early, after {MAX_KNOWN:,} values of tensors: there may be more"
+ENDED_SIZES = f"the search for sizes ended early, after {WORK:,} steps: other sizes may be better"
 
 
 class ModelPlan(NamedTuple):
@@ -34,6 +40,14 @@ class ModelPlan(NamedTuple):
     """Classes that had to stay as they are, with the reason."""
     accepted: tuple[Finding, ...] = ()
     """Findings that the user accepted; their classes keep their sizes."""
+
+    @property
+    def ended(self) -> tuple[str, ...]:
+        """Searches that stopped before they were through, as clauses."""
+        return (
+            *([ENDED_LANES] if self.lanes is not None and self.lanes.view.ended else []),
+            *([ENDED_SIZES] if self.decision.ended else []),
+        )
 
 
 def plan_model(

@@ -23,8 +23,28 @@ Numbers = NDArray[np.int64]
 Tabulate = Callable[[Sequence[Sequence[int]]], Numbers]
 """From candidates of each variable of a scope to all measures: [measures, first candidates, second candidates, ...]."""
 
+WORK = 100_000_000
+"""Units of work that all searches for one plan of a model may take together."""
+FACTOR_WORK = 1_000
+"""Units for one table of a factor besides its cells."""
 KEPT_CELLS = 2**16
 """Cells of the largest table that a factor keeps."""
+
+
+class Work:
+    """What searches for sizes may still do, counted so that they end at the same place on every machine."""
+
+    def __init__(self, units: int = WORK) -> None:
+        """`units` are cells of tables, and `FACTOR_WORK` more for each table that a factor makes."""
+        self._units = units
+        self.ended = False
+        """Whether a search stopped because too few units were left."""
+
+    def take(self, units: int) -> bool:
+        """Take units; False where fewer are left, and from then on."""
+        self._units -= units
+        self.ended = self.ended or self._units < 0
+        return not self.ended
 
 
 class Factor:

@@ -6,40 +6,50 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.planning.bucket_elimination import eliminate, order, tabulate
 from onnxlint_cmsis.planning.coordinate_descent import descend
-from onnxlint_cmsis.planning.problem import Level, SizeProblem, Sizes, scores
+from onnxlint_cmsis.planning.problem import FACTOR_WORK, Level, SizeProblem, Sizes, Work, scores
 
 ATTEMPTS = 12
 """How often the exact search may double the weight of a measure above its ceiling."""
 
 
-def solve(problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int = 0) -> Sizes:
+def solve(
+    problem: SizeProblem,
+    levels: Sequence[Level],
+    ceilings: Mapping[int, int],
+    traded: int = 0,
+    work: Work | None = None,
+) -> Sizes:
     """Sizes with the lexicographically least levels and no total above its ceiling.
 
     `ceilings` bounds totals by the number of the measure; the present sizes must keep them. Where tables can be made
     and the minimum keeps the ceilings, it is the exact minimum, and the first candidates among equals. Elsewhere it
     is the best of what was found with heavier weights on the measures that went above, and by descent. `traded` is
-    the level in which such a measure weighs at least 1.
+    the level in which such a measure weighs at least 1. `work` limits the search, with a budget for this problem alone
+    where there is none; where it ends, the sizes are the best so far.
     """
     if not problem.factors:
         return problem.present
-    exact, bound = _exact(problem, levels, ceilings, traded)
+    work = work or Work()
+    exact, bound = _exact(problem, levels, ceilings, traded, work)
     if exact and not bound:
         return exact[0]
-    found = [problem.present, *exact, descend(problem, levels, ceilings, problem.present)]
+    found = [problem.present, *exact, descend(problem, levels, ceilings, problem.present, work)]
     return min(found, key=lambda sizes: scores(levels, problem.totals(sizes)))
 
 
 def _exact(
-    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int
+    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int, work: Work
 ) -> tuple[list[Sizes], bool]:
     """Sizes found by elimination that keep the ceilings, none or one, and whether a ceiling was met on the way."""
-    found_order = order(problem)
-    if found_order is None:
+    elimination = order(problem)
+    if elimination is None or not work.take(FACTOR_WORK * len(problem.factors)):
         return [], True
     tables = tabulate(problem)
     weighted = list(levels)
     for attempt in range(ATTEMPTS):
-        sizes = eliminate(problem, tables, weighted, found_order)
+        if not work.take(len(levels) * elimination.cells):
+            return [], True
+        sizes = eliminate(problem, tables, weighted, elimination.order)
         totals = problem.totals(sizes)
         above = {measure for measure, most in ceilings.items() if totals[measure] > most}
         if not above:

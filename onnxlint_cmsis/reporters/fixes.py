@@ -36,7 +36,7 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
         return
     if not fix.changed:
         line = wrapped(f"{file.path}: {'not fixed' if fix.failed else 'left as it is'}: {fix.reason}", run.width)
-        details = [] if run.quiet else [*_kept(fix)]
+        details = [] if run.quiet else [*(("note", text) for text in fix.notes), *_kept(fix)]
     else:
         line = wrapped(f"{file.path}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})", 0)
         details = [*_details(fix, every=run.diff)]

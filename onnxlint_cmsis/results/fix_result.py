@@ -212,7 +212,7 @@ class FixResult(NamedTuple):
     added: tuple[str, ...] = ()
     """Nodes that were added, as clauses."""
     notes: tuple[str, ...] = ()
-    """What else happens when the file is replaced, as clauses."""
+    """What else happens when the file is replaced, and searches that ended early, as clauses."""
     changes: tuple[ValueChange, ...] = ()
     """Values that inexact repairs change, with the largest change seen; the proof is of all other changes."""
     proof: Proof | None = None

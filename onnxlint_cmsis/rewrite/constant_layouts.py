@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.algebra.axes import Axis, leaves, placement
+from collections.abc import Callable, Mapping
+
+from onnxlint_cmsis.algebra.axes import Axis, leaves, placement, resized
 from onnxlint_cmsis.dims.bias import BiasSlot, bias_slot
 from onnxlint_cmsis.dims.fills import Fill, FillKind, NotFilledError, check_weights, fill
 from onnxlint_cmsis.dims.lanes.channels_last_layers import CHANNELS_LAST
+from onnxlint_cmsis.dims.result import DimensionClass
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.graph.model import Node
 from onnxlint_cmsis.named_tuples import NamedTuple
@@ -33,6 +36,8 @@ class Rearrangement(NamedTuple):
     """Reader whose increments are added first; -1 for none."""
 
 
+SYMBOLIC = "an axis of a constant cannot be followed: it has a symbolic size, so its indices are not known"
+"""Why such a constant cannot change."""
 SAME = Rearrangement()
 """Nothing changes."""
 
@@ -54,19 +59,53 @@ class NewBias(NamedTuple):
 def layouts(uses: Uses, plan: Plan) -> Rearrangements:
     """Every stored constant that the plan changes. Raises NotAppliedError."""
     check_plan(uses, plan)
-    found: Rearrangements = {}
     grown = {leaf for leaf, lanes in plan.kept.items() if None in lanes}
-    for leaf in plan.kept:
-        for key in uses.by_leaf.get(leaf, ()):
-            if key not in found:
-                found[key] = {use: _layout(uses, use, axes, plan.kept, grown) for use, axes in uses.by_key[key].items()}
-    for key, numbers in number_edits(uses, plan.kept).items():
-        changed = found.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
-        for use, values in numbers.items():
-            changed[use] = changed[use]._replace(numbers=tuple(sorted(values.items())))
+    found = _layouts(uses, plan.sizes, grown, lambda axis: _places(axis, plan.kept))
     for reader in plan.increments:
         _add_increments(uses, reader, found)
     return {key: changed for key, changed in found.items() if _changes(uses, key, changed)}
+
+
+def growing(uses: Uses, group: DimensionClass) -> dict[str, list[Use]]:
+    """Stored constants that one more lane of a class changes, with the uses that change; no lane is looked at.
+
+    Raises NotAppliedError where `layouts` does so for such a plan of a class that is not LOCKED.
+    """
+    sizes = {group.id: group.size + 1}
+
+    def places(axis: Axis) -> Places | None:
+        if group.id not in leaves(axis):
+            return None
+        if not axis.indexed:
+            raise NotAppliedError(SYMBOLIC)
+        return None if resized(axis, sizes) == axis.size else ()
+
+    _check_readers(uses, group)
+    found = _layouts(uses, sizes, {group.id}, places)
+    return {
+        key: [use for use, layout in changed.items() if layout != SAME]
+        for key, changed in found.items()
+        if _changes(uses, key, changed)
+    }
+
+
+def _layouts(
+    uses: Uses, sizes: Mapping[int, int], grown: set[int], places: Callable[[Axis], Places | None]
+) -> Rearrangements:
+    """Stored constants with an axis that has a class of `sizes`, or with a number that names one's size.
+
+    `grown` are the classes that have new lanes; `places` says where the elements of an axis come from.
+    """
+    found: Rearrangements = {}
+    for leaf in sizes:
+        for key in uses.by_leaf.get(leaf, ()):
+            if key not in found:
+                found[key] = {use: _layout(uses, use, axes, grown, places) for use, axes in uses.by_key[key].items()}
+    for key, numbers in number_edits(uses, sizes).items():
+        changed = found.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
+        for use, values in numbers.items():
+            changed[use] = changed[use]._replace(numbers=tuple(sorted(values.items())))
+    return found
 
 
 def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
@@ -95,8 +134,7 @@ def check_plan(uses: Uses, plan: Plan) -> None:
         if not old or len(set(old)) != len(old) or not 0 <= min(old) <= max(old) < found.size:
             raise NotAppliedError(f"class {leaf} has lanes 0 to {found.size - 1}; the plan keeps {list(lanes)}")
         if None in lanes:
-            for reader in found.readers:
-                _check_weights(uses, uses.graph.nodes[reader.node])
+            _check_readers(uses, found)
 
 
 def _changes(uses: Uses, key: str, changed: dict[Use, Rearrangement]) -> bool:
@@ -107,15 +145,21 @@ def _changes(uses: Uses, key: str, changed: dict[Use, Rearrangement]) -> bool:
     return True
 
 
-def _layout(uses: Uses, use: Use, axes: Axes, kept: Kept, grown: set[int]) -> Rearrangement:
-    """New layout of a constant for one use; `grown` are the leaves that have new lanes."""
-    places = tuple(_places(axis, kept) for axis in axes)
-    if all(one is None for one in places):
+def _layout(
+    uses: Uses, use: Use, axes: Axes, grown: set[int], places: Callable[[Axis], Places | None]
+) -> Rearrangement:
+    """New layout of a constant for one use."""
+    moved = tuple(map(places, axes))
+    if all(one is None for one in moved):
         return SAME
     if not any(leaf in grown for axis in axes for leaf in leaves(axis)):
-        return Rearrangement(places)
+        return Rearrangement(moved)
     chosen = _fill(uses, uses.graph.nodes[use[0]], use[1])
-    return Rearrangement(places, chosen, _zero_points(uses, chosen, kept))
+    if chosen.kind is not FillKind.ZERO_POINTS:
+        return Rearrangement(moved, chosen)
+    node, position = chosen.zero_points
+    along = uses.by_key[uses.graph.nodes[node].inputs[position]][chosen.zero_points]
+    return Rearrangement(moved, chosen, places(along[0]) if along else None)
 
 
 def _fill(uses: Uses, node: Node, position: int) -> Fill:
@@ -125,28 +169,21 @@ def _fill(uses: Uses, node: Node, position: int) -> Fill:
         raise NotAppliedError(str(reason)) from reason
 
 
-def _check_weights(uses: Uses, node: Node) -> None:
-    try:
-        check_weights(uses, node)
-    except NotFilledError as reason:
-        raise NotAppliedError(str(reason)) from reason
-
-
-def _zero_points(uses: Uses, chosen: Fill, kept: Kept) -> Places | None:
-    if chosen.kind is not FillKind.ZERO_POINTS:
-        return None
-    node, position = chosen.zero_points
-    axes = uses.by_key[uses.graph.nodes[node].inputs[position]][chosen.zero_points]
-    return _places(axes[0], kept) if axes else None
+def _check_readers(uses: Uses, group: DimensionClass) -> None:
+    """Raise NotAppliedError unless new lanes of the weights that read a class can be filled."""
+    for reader in group.readers:
+        try:
+            check_weights(uses, uses.graph.nodes[reader.node])
+        except NotFilledError as reason:
+            raise NotAppliedError(str(reason)) from reason
 
 
 def _places(axis: Axis, kept: Kept) -> Places | None:
     if not any(leaf in kept for leaf in leaves(axis)):
         return None
-    try:
-        places = placement(axis, kept)
-    except ValueError as reason:  # a size is symbolic
-        raise NotAppliedError(f"an axis of a constant cannot be followed: {reason}") from reason
+    if not axis.indexed:
+        raise NotAppliedError(SYMBOLIC)
+    places = placement(axis, kept)
     same = len(places) == axis.size and places == tuple(range(axis.size))
     return None if same else places
 

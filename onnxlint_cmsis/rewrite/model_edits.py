@@ -63,7 +63,7 @@ class ModelEdits(NamedTuple):
 def model_edits(uses: Uses, plan: Plan, read: Read) -> ModelEdits:
     """Work out what a plan changes. Raises NotAppliedError."""
     planned = layouts(uses, plan)
-    attributes, biases = attribute_edits(uses, plan.kept), new_biases(uses, plan)
+    attributes, biases = attribute_edits(uses, plan.sizes), new_biases(uses, plan)
     constants = tuple(edit for changed in planned.values() for edit in _versions(changed, plan, read))
     return ModelEdits(constants, tuple(attributes), tuple(_bias(uses, bias, plan) for bias in biases))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.planning.lane_plan import Plan
 from onnxlint_cmsis.rewrite.changeable import check_constant
-from onnxlint_cmsis.rewrite.constant_layouts import layouts
+from onnxlint_cmsis.rewrite.constant_layouts import growing
 from onnxlint_cmsis.rewrite.uses import Uses
 from onnxlint_cmsis.types import Freedom
 
@@ -36,7 +35,7 @@ def _check_class(uses: Uses, group: DimensionClass) -> None:
         producer = graph.producers.get(tensor)
         for node in (*([producer] if producer else []), *graph.consumers.get(tensor, ())):
             check_node(graph, node)
-    for key, changed in layouts(uses, Plan({group.id: (*range(group.size), None)})).items():
+    for key, changed in growing(uses, group).items():
         for index, _ in changed:
             check_node(graph, graph.nodes[index])
             check_constant(graph, key)

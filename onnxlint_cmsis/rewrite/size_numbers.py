@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from onnxlint_cmsis.algebra.axes import leaves, resized
 from onnxlint_cmsis.dims.result import SizeName
@@ -10,7 +10,6 @@ from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.facets import Elements
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.planning.lane_plan import Kept
 from onnxlint_cmsis.rewrite.uses import Use, Uses
 
 
@@ -31,40 +30,39 @@ Numbers = dict[Use, dict[int, int]]
 """For each use of a constant of sizes: element to new number."""
 
 
-def attribute_edits(uses: Uses, kept: Kept) -> list[AttributeEdit]:
+def attribute_edits(uses: Uses, sizes: Mapping[int, int]) -> list[AttributeEdit]:
     """Attributes that name the sizes of changed classes."""
     return [
-        AttributeEdit(name.node, name.attribute, name.element, _value(name, kept))
-        for name in _touched(uses, kept)
+        AttributeEdit(name.node, name.attribute, name.element, _value(name, sizes))
+        for name in _touched(uses, sizes)
         if name.position < 0
     ]
 
 
-def number_edits(uses: Uses, kept: Kept) -> dict[str, Numbers]:
+def number_edits(uses: Uses, sizes: Mapping[int, int]) -> dict[str, Numbers]:
     """Stored constants that name the sizes of changed classes, use by use.
 
     Raises NotAppliedError where such a number is read for other things as well, or is not in the file itself.
     """
     found: dict[str, Numbers] = {}
-    for name in _touched(uses, kept):
+    for name in _touched(uses, sizes):
         if name.position < 0:
             continue
         key = _origin(uses, name)
         if not key:
             raise NotAppliedError(f"the size in `{name.tensor}` is computed, so it cannot be written")
-        for use in _uses_of(uses, name, key, kept):
-            found.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, kept)
+        for use in _uses_of(uses, name, key, sizes):
+            found.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, sizes)
     return found
 
 
-def _touched(uses: Uses, kept: Kept) -> Iterator[SizeName]:
+def _touched(uses: Uses, sizes: Mapping[int, int]) -> Iterator[SizeName]:
     for name in uses.dimensions.size_names:
-        if any(leaf in kept for part in name.parts for leaf in leaves(part)):
+        if any(leaf in sizes for part in name.parts for leaf in leaves(part)):
             yield name
 
 
-def _value(name: SizeName, kept: Kept) -> int:
-    sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
+def _value(name: SizeName, sizes: Mapping[int, int]) -> int:
     parts = [resized(part, sizes) for part in name.parts]
     if None in parts:
         raise NotAppliedError("a number in the file names a size that is not known")
@@ -80,12 +78,12 @@ def _origin(uses: Uses, name: SizeName) -> str:
     return key
 
 
-def _uses_of(uses: Uses, name: SizeName, key: str, kept: Kept) -> list[Use]:
+def _uses_of(uses: Uses, name: SizeName, key: str, sizes: Mapping[int, int]) -> list[Use]:
     """The use that reads the number, or all uses that hand it on to its reader."""
     if uses.graph.nodes[name.node].inputs[name.position] == key:
         return [(name.node, name.position)]
     _check_readers(uses, key)
-    _check_agreement(uses, name, key, kept)
+    _check_agreement(uses, name, key, sizes)
     return [use for use in uses.by_key[key] if operator_of(uses.graph.nodes[use[0]]).carries_sizes]
 
 
@@ -107,11 +105,11 @@ def _check_readers(uses: Uses, key: str) -> None:
             raise NotAppliedError(f"{node.label} reads the size in `{key}` for something else")
 
 
-def _check_agreement(uses: Uses, name: SizeName, key: str, kept: Kept) -> None:
+def _check_agreement(uses: Uses, name: SizeName, key: str, sizes: Mapping[int, int]) -> None:
     """Raise NotAppliedError if the number names several sizes and these would differ."""
     for other in uses.dimensions.size_names:
         if other.index != name.index or _origin(uses, other) != key:
             continue
         direct = uses.graph.nodes[other.node].inputs[other.position] == key
-        if not direct and _value(other, kept) != _value(name, kept):
+        if not direct and _value(other, sizes) != _value(name, sizes):
             raise NotAppliedError(f"element {name.index} of `{key}` names two sizes that change differently")

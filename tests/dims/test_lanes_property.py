@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import onnx
 from hypothesis import HealthCheck, given, settings
@@ -47,3 +49,15 @@ def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
     one = analysed(drawn[0])
     removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}
     check_removal(one, removed, drawn[1])
+
+
+@RELAXED
+@given(random_models(LANES), st.integers(0, 200))
+def test_an_analysis_that_ends_early_is_right_in_what_it_says(drawn: Drawn, most: int) -> None:
+    with patch("onnxlint_cmsis.dims.lanes.lane_view.MAX_KNOWN", most):
+        one = analysed(drawn[0])
+    check_constants(one, drawn[1])
+    check_unread(one, drawn[1])
+    check_removal(one, {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}, drawn[1])
+    if not one.lanes.view.ended:
+        assert one.lanes.classes == analysed(drawn[0]).lanes.classes

@@ -14,6 +14,7 @@ import pytest
 from onnxlint_cmsis.cli import main
 from onnxlint_cmsis.config.resolve import make_settings
 from onnxlint_cmsis.engine import lint_file
+from onnxlint_cmsis.fleet.scan_model import ScanJob, scan_model
 from onnxlint_cmsis.fleet.scan_rows import STATUSES, ScanRow, TargetRow
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
@@ -188,3 +189,17 @@ def test_the_docs_name_every_column_with_its_type():
     assert tuple(inner) == TargetRow._fields
     assert named.items() >= (inner | outer).items()
     assert all(f"* `{status}`: {text}" in " ".join(page.split()) for status, text in STATUSES.items())
+
+
+def test_a_url_is_read_up_to_a_size(monkeypatch):
+    import fsspec
+
+    data = model()
+    fsspec.filesystem("memory").pipe("/large.onnx", data)
+    job = ScanJob("memory://large.onnx", make_settings())
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scan_model.MODEL", len(data))
+    assert scan_model(job)[0].status == "ok"
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scan_model.MODEL", len(data) - 1)
+    (row,) = scan_model(job)
+    assert row.status == "unreadable"
+    assert row.message == f"the file has more than {len(data) - 1} bytes, the most that is read"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnxlint_cmsis.errors import NotAppliedError
 from onnxlint_cmsis.planning.lane_plan import Plan
+from onnxlint_cmsis.rewrite.constant_layouts import SAME, growing, layouts
 from onnxlint_cmsis.rewrite.refusals import refused
 from onnxlint_cmsis.rewrite.resize import apply
+from onnxlint_cmsis.rewrite.uses import Uses
+from onnxlint_cmsis.types import Freedom
 from support.dims_graphs import Builder
 from support.fix_graphs import arrays, case, input_of, unchanged
+from support.fix_random import models
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 
@@ -469,3 +476,25 @@ def test_weights_that_would_not_be_zero_are_refused() -> None:
     with pytest.raises(NotAppliedError, match="come through Exp"):
         before.applied({"first_0": GROW})
     assert before.applied({"first_0": (0, 2)}) is not None
+
+
+@given(models())
+def test_growing_says_what_the_layouts_of_one_more_lane_change(model: onnx.ModelProto) -> None:
+    found = case(model)
+    uses = Uses(found.graph, found.dimensions)
+    for group in found.dimensions.classes:
+        if group.freedom is not Freedom.LOCKED:
+            plan = Plan({group.id: (*range(group.size), None)})
+            assert _outcome(lambda group=group: growing(uses, group)) == _outcome(
+                lambda plan=plan: {
+                    key: [use for use, layout in changed.items() if layout != SAME]
+                    for key, changed in layouts(uses, plan).items()
+                }
+            )
+
+
+def _outcome(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except NotAppliedError as reason:
+        return str(reason)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Masks = dict[str, "Mask"]
 """Per tensor, of its rank, with length 1 along axes where nothing differs; absent where no node reads it."""
+MASKS_OF_A_VALUE = 16
+"""Elements of masks that take as many bytes as one value with its ends."""
 ALL = np.ones((), bool)
 """Everything, of any rank."""
 
@@ -106,6 +108,8 @@ class Demand:
         if shape is not None and not mask.ndim:
             mask = mask.reshape((1,) * len(shape))
         held = self.masks.get(name)
+        if not self.view.takes(mask.size // MASKS_OF_A_VALUE):
+            mask = np.ones((1,) * mask.ndim, bool)
         if held is not None:
             mask = held | mask if fits(held.shape, mask.shape) else np.ones((1,) * mask.ndim, bool)
         self.masks[name] = mask

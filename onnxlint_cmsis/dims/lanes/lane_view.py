@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.types import Size
 
 
+MAX_KNOWN = 2**23
+"""Values of all activations that are followed together; a value that a whole tensor shares is not counted."""
+
+
 class LaneView(ValueView):
     """Graph, constants and known intervals."""
 
@@ -40,6 +44,9 @@ class LaneView(ValueView):
         self._known: dict[str, Interval] = {}
         self._postponed: dict[str, Callable[[], None]] = {}
         self._derived: set[str] = set()
+        self._learned = 0
+        self.ended = False
+        """Whether nothing is known of some tensors only because MAX_KNOWN values of others are."""
         self._disproved: dict[str, list[tuple[int, int]]] = {}
         for name, axis, index in disproved:
             self._disproved.setdefault(name, []).append((axis, index))
@@ -108,8 +115,18 @@ class LaneView(ValueView):
         name = node.outputs[position]
         shape, elem_type = self.shape(name), self.elem_type(name)
         if shape is not None and found is not None and _fits(found, shape):
+            if name not in self._derived and not self.takes(found.low.size):
+                return
             stored = settled(as_stored(found, elem_type), elem_type)._replace(fault=None)
             self._known[name] = self._without_disproved(name, stored, shape)
+
+    def takes(self, values: int) -> bool:
+        """Whether that many more values of activations may be followed; a value for a whole tensor always may."""
+        if values <= 1:
+            return True
+        self._learned += values
+        self.ended = self.ended or self._learned > MAX_KNOWN
+        return not self.ended
 
     def postpone(self, name: str, learn: Callable[[], None]) -> None:
         """Compute the values of a tensor on first use."""
