@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves
+from onnxlint_cmsis.algebra.spread import anywhere
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.algebra.interval import Mask
@@ -46,7 +47,7 @@ def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
         else:
             grid, factors = held.reshape(sizes), range(len(sizes))
             for place, inner in enumerate(part.parts):
-                pending.append((inner, grid.any(axis=tuple(other for other in factors if other != place))))
+                pending.append((inner, anywhere(grid, [other for other in factors if other != place], keep=False)))
     return made
 
 
