@@ -14,9 +14,9 @@ from onnxlint_cmsis.planning.problem import (
     Level,
     Measures,
     Numbers,
+    SearchWork,
     SizeProblem,
     Sizes,
-    Work,
     added,
     scores,
 )
@@ -26,7 +26,7 @@ MAX_PAIRS = 200
 
 
 def descend(
-    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes, work: Work
+    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], start: Sizes, work: SearchWork
 ) -> Sizes:
     """Sizes that no change of one variable, or of a pair, improves; never above a ceiling that `start` keeps.
 
@@ -59,7 +59,7 @@ class _Search:
         levels: Sequence[Level],
         ceilings: Mapping[int, int],
         sizes: Sizes,
-        work: Work,
+        work: SearchWork,
     ) -> None:
         self._work = work
         self.sizes = sizes

@@ -14,7 +14,7 @@ from onnxlint_cmsis.planning.plan_options import FixOptions
 from onnxlint_cmsis.planning.planning_input import PlanningInput
 from onnxlint_cmsis.planning.policies import POLICIES
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import SizeProblem, Sizes, Work, components
+from onnxlint_cmsis.planning.problem import SearchWork, SizeProblem, Sizes, components
 from onnxlint_cmsis.planning.solve import solve
 from onnxlint_cmsis.types import Freedom
 
@@ -96,7 +96,7 @@ class _Choice:
     """One decision in the making, part by part."""
 
     def __init__(
-        self, problem: SizeProblem, hazardous: Set[int], index: MeasureIndex, options: FixOptions, work: Work
+        self, problem: SizeProblem, hazardous: Set[int], index: MeasureIndex, options: FixOptions, work: SearchWork
     ) -> None:
         self._work = work
         self._problem, self._hazardous, self._index, self._options = problem, hazardous, index, options

@@ -17,7 +17,7 @@ from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.slicing_operators import PAD
 from onnxlint_cmsis.planning.channel_axes import Site, site_of
 from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.problem import Work
+from onnxlint_cmsis.planning.problem import SearchWork
 
 Fixable = Callable[[Finding], bool]
 """Whether a fix may act on a finding: its rule runs on the file and is fixable, and no suppression accepts it."""
@@ -39,7 +39,7 @@ class PlanningInput(NamedTuple):
     """Class to the label of a node along it that has no known cost."""
     fixable: Fixable
     """Which findings on layers count."""
-    work: Work
+    work: SearchWork
     """What the searches for sizes may still do together."""
 
     @property
@@ -63,7 +63,7 @@ def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lamb
     found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
     sites = tuple(site for _, site in found if site)
     others = tuple(layer for layer, site in found if site is None)
-    return PlanningInput(model, sites, others, _unpriced(model, sites, prices), fixable, Work())
+    return PlanningInput(model, sites, others, _unpriced(model, sites, prices), fixable, SearchWork())
 
 
 def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:

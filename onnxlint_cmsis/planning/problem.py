@@ -31,7 +31,7 @@ KEPT_CELLS = 2**16
 """Cells of the largest table that a factor keeps."""
 
 
-class Work:
+class SearchWork:
     """What searches for sizes may still do, counted so that they end at the same place on every machine."""
 
     def __init__(self, units: int = WORK) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.planning.bucket_elimination import eliminate, order, tabulate
 from onnxlint_cmsis.planning.coordinate_descent import descend
-from onnxlint_cmsis.planning.problem import FACTOR_WORK, Level, SizeProblem, Sizes, Work, scores
+from onnxlint_cmsis.planning.problem import FACTOR_WORK, Level, SearchWork, SizeProblem, Sizes, scores
 
 ATTEMPTS = 12
 """How often the exact search may double the weight of a measure above its ceiling."""
@@ -17,7 +17,7 @@ def solve(
     levels: Sequence[Level],
     ceilings: Mapping[int, int],
     traded: int = 0,
-    work: Work | None = None,
+    work: SearchWork | None = None,
 ) -> Sizes:
     """Sizes with the lexicographically least levels and no total above its ceiling.
 
@@ -29,7 +29,7 @@ def solve(
     """
     if not problem.factors:
         return problem.present
-    work = work or Work()
+    work = work or SearchWork()
     exact, bound = _exact(problem, levels, ceilings, traded, work)
     if exact and not bound:
         return exact[0]
@@ -38,7 +38,7 @@ def solve(
 
 
 def _exact(
-    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int, work: Work
+    problem: SizeProblem, levels: Sequence[Level], ceilings: Mapping[int, int], traded: int, work: SearchWork
 ) -> tuple[list[Sizes], bool]:
     """Sizes found by elimination that keep the ceilings, none or one, and whether a ceiling was met on the way."""
     elimination = order(problem)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.planning import bucket_elimination as elimination
 from onnxlint_cmsis.planning.coordinate_descent import descend
-from onnxlint_cmsis.planning.problem import Factor, SizeProblem, Work, components, scores
+from onnxlint_cmsis.planning.problem import Factor, SearchWork, SizeProblem, components, scores
 from onnxlint_cmsis.planning.solve import solve
 
 LEVELS = ((1, 0, 0), (0, 1, 1))
@@ -71,7 +71,7 @@ def test_ceilings_hold_and_nothing_gets_worse(problem):
 @settings(max_examples=200)
 def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
-    found = descend(problem, LEVELS, ceilings, problem.present, Work())
+    found = descend(problem, LEVELS, ceilings, problem.present, SearchWork())
     for variable, candidates in problem.domains.items():
         for size in candidates:
             trial = {**found, variable: size}
@@ -139,7 +139,7 @@ def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
 
 @given(problems(), st.integers(0, 20_000))
 def test_a_search_that_ends_early_keeps_ceilings_and_makes_nothing_worse(problem, units):
-    ceilings, work = dict(enumerate(problem.totals(problem.present))), Work(units)
+    ceilings, work = dict(enumerate(problem.totals(problem.present))), SearchWork(units)
     found = solve(problem, LEVELS, ceilings, work=work)
     totals = problem.totals(found)
     assert all(totals[measure] <= most for measure, most in ceilings.items())
@@ -149,7 +149,7 @@ def test_a_search_that_ends_early_keeps_ceilings_and_makes_nothing_worse(problem
 
 
 def test_work_that_is_done_stays_done():
-    work = Work(10)
+    work = SearchWork(10)
     assert work.take(10)
     assert not work.ended
     assert not work.take(1)
@@ -160,7 +160,7 @@ def test_work_that_is_done_stays_done():
 def test_a_search_without_work_says_so():
     domains = {0: (1, 2), 1: (1, 2)}
     one = factor(domains, (0, 1), {cell: (0, 3 - cell[0], 3 - cell[1]) for cell in product((1, 2), repeat=2)})
-    problem, work = SizeProblem(domains, (one,)), Work(0)
+    problem, work = SizeProblem(domains, (one,)), SearchWork(0)
     assert solve(problem, LEVELS, {}, work=work) == {0: 1, 1: 1}
     assert work.ended
     assert solve(problem, LEVELS, {}) == {0: 2, 1: 2}
