@@ -33,6 +33,8 @@ from onnxlint_cmsis.reporters.plain import (
 from onnxlint_cmsis.reporters.wrapping import wrapped
 from support.models import text
 from support.report_models import NET
+from support.tflite_models import conv_model, tensor
+from support.tflite_writer import operator_code, write
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -125,6 +127,7 @@ def hostile_model(drawn: dict[str, str]) -> bytes:
 MODELS = st.fixed_dictionaries(
     {"node": inside, "tensor": inside, "op": inside, "graph": inside, "file": in_paths, "folder": in_paths}
 )
+FORMATS = ("full", "concise", "github", "junit", "json", "sarif", "gitlab", "rdjson")
 CHECKS = {"json": check_json, "sarif": check_json, "gitlab": check_json, "rdjson": check_json}
 
 
@@ -136,6 +139,15 @@ def said(capfd: pytest.CaptureFixture[str], *words: str) -> str:
     check_lines(err)
     assert "internal error" not in err, err
     return out
+
+
+def check_output(form: str, out: str) -> None:
+    """What linting prints in a format."""
+    CHECKS.get(form, lambda found: check_lines(found, annotations=form == "github"))(out)
+    if form == "junit":
+        assert {one.tag for one in ET.fromstring(out).iter()} <= {
+            "testsuites", "testsuite", "testcase", "failure", "system-out", "error"
+        }  # fmt: skip
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -152,15 +164,11 @@ def test_nothing_acts_in_any_command_or_format(
         Path(path).write_bytes(hostile_model(drawn))
         Path(other).write_bytes(hostile_model({**drawn, "node": "n"}))
         common = ("--isolated", "--target", "cortex-m55")
-        for form in ("full", "concise", "github", "junit", "json", "sarif", "gitlab", "rdjson"):
+        for form in FORMATS:
             for more in ((), ("--full-names", "--explain")):
                 out = said(capfd, "lint", *common, "--min-level", "note", "--output-format", form, *more, "--", path)
                 assert len(out) > 100
-                CHECKS.get(form, lambda found, form=form: check_lines(found, annotations=form == "github"))(out)
-                if form == "junit":
-                    assert {one.tag for one in ET.fromstring(out).iter()} <= {
-                        "testsuites", "testsuite", "testcase", "failure", "system-out", "error"
-                    }  # fmt: skip
+                check_output(form, out)
         for command in ("layers", "memory", "widths"):
             check_lines(said(capfd, command, *common, "--", path))
             check_json(said(capfd, command, *common, "--output-format", "json", "--", path))
@@ -176,6 +184,49 @@ def test_nothing_acts_in_any_command_or_format(
             "svg", "title", "style", "rect", "text", "path", "circle"
         }  # fmt: skip
         check_lines(said(capfd, "--show-files", "--isolated", "--", place))
+
+
+def hostile_tflite(drawn: dict[str, str]) -> bytes:
+    """A `.tflite` file with the names that were drawn in every place that has one."""
+    model = conv_model(description=drawn["graph"])
+    (subgraph,) = model["subgraphs"]
+    subgraph["name"] = drawn["graph"]
+    for one in subgraph["tensors"]:
+        one["name"] = drawn["tensor"] + one["name"]
+    model["metadata"][0]["name"] = drawn["node"]
+    signature = model["signature_defs"][0]
+    signature["signature_key"], signature["inputs"][0]["name"] = drawn["op"], drawn["node"]
+    model["operator_codes"].append(operator_code("CUSTOM", custom_code=drawn["op"] or "odd"))
+    subgraph["tensors"].append(tensor(drawn["node"], [1, 5, 3, 4]))
+    subgraph["operators"].append({"opcode_index": 1, "inputs": [2], "outputs": [3]})
+    return write(model)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(MODELS)
+def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str]
+) -> None:
+    with tempfile.TemporaryDirectory() as place, monkeypatch.context() as moved:
+        moved.chdir(place)
+        common = ("--isolated", "--target", "cortex-m55")
+        path, lite = f"{drawn['file']}.onnx", f"{drawn['file']}.tflite"
+        Path(lite).write_bytes(hostile_tflite(drawn))
+        for form in FORMATS:
+            check_output(form, said(capfd, "lint", *common, "--min-level", "note", "--output-format", form, "--", lite))
+            for change in ("--diff", "--fix"):
+                Path(path).write_bytes(hostile_model(drawn))
+                check_output(form, said(capfd, "lint", *common, change, "--output-format", form, "--", path))
+        for command in ("layers", "memory", "widths"):
+            check_lines(said(capfd, command, *common, "--", lite))
+            check_json(said(capfd, command, *common, "--output-format", "json", "--", lite))
+        for model in (path, lite):
+            said(capfd, "report", *common, "-o", "page.html", "--", model)
+            page = Page()
+            page.feed(Path("page.html").read_text(encoding="utf-8"))
+            assert "script" not in page.tags and not [one for one in page.addresses if "javascript" in one]
+            said(capfd, "report", *common, "--overlay", "model-explorer", "-o", "overlay.json", "--", model)
+            check_json(Path("overlay.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("mark", [">", ">a", "  > a", "-", "- a", "---", "- - -", "+", "+ a", "1. a", "12) a", "0."])
