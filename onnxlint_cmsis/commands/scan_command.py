@@ -53,6 +53,7 @@ def run(argv: list[str]) -> int:
     from onnxlint_cmsis.fleet.scan import scan
     from onnxlint_cmsis.fleet.scan_model import ScanJob
     from onnxlint_cmsis.fleet.workers import ended_by_signal
+    from onnxlint_cmsis.reporters.plain import whole_text
 
     settings = _settings(configuration(args))
     parts = PartFolder(args.out, _digest(settings))
@@ -60,7 +61,7 @@ def run(argv: list[str]) -> int:
     found = model_urls(args.urls)
     for text in found.empty:
         say(f"warning: no .onnx or .tflite file in {text}")
-    jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if url not in done]
+    jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if whole_text(url) not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same

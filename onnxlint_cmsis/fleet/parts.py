@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.errors import UsageError
 from onnxlint_cmsis.fleet.scan_rows import FILE
+from onnxlint_cmsis.reporters.plain import whole_text
 from onnxlint_cmsis.version import __version__
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ class PartFolder:
         self._parts = sorted(self._system.glob(f"{self._folder}/part-*.parquet"))
 
     def done(self) -> set[str]:
-        """URLs of the models in the parts. Raises UsageError for parts made otherwise and files that are no parts."""
+        """URLs of the models in the parts, as `whole_text` has them.
+
+        Raises UsageError for parts made otherwise and files that are no parts.
+        """
         import pyarrow
         from pyarrow import parquet
 
@@ -78,7 +82,7 @@ def _table(rows: Sequence[ScanRow]) -> Any:
         {**row._asdict(), "per_target": [each._asdict() for each in row.per_target] if row.per_target else None}
         for row in rows
     ]
-    return pyarrow.Table.from_pylist(plain, schema=schema())
+    return pyarrow.Table.from_pylist(whole_text(plain), schema=schema())
 
 
 def schema() -> Any:

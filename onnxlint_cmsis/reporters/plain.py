@@ -17,6 +17,7 @@ reads logs. Everything that is shown goes through one of these functions:
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
@@ -98,16 +99,16 @@ def json_text(data: object, indent: int | None = 1) -> str:
     """The data as JSON in ASCII. Bytes of a path that are no text, which strict readers refuse, are escapes."""
     import json
 
-    return json.dumps(_whole(data), indent=indent) + "\n"
+    return json.dumps(whole_text(data), indent=indent) + "\n"
 
 
-def _whole(data: object) -> object:
-    """The data with half characters written as escapes."""
+def whole_text(data: object) -> Any:
+    """The data with half characters, which no UTF-8 has, written as escapes."""
     if isinstance(data, str):
         return _LONE.sub(lambda found: _escape(found[0]), data)
     if isinstance(data, dict):
-        return {_whole(key): _whole(value) for key, value in data.items()}
-    return [_whole(item) for item in data] if isinstance(data, (list, tuple)) else data
+        return {whole_text(key): whole_text(value) for key, value in data.items()}
+    return [whole_text(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 def toml_string(text: str) -> str:

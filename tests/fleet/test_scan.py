@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import zipfile
+from pathlib import Path
 
 import onnx
 import pytest
@@ -203,3 +204,19 @@ def test_a_url_is_read_up_to_a_size(monkeypatch):
     (row,) = scan_model(job)
     assert row.status == "unreadable"
     assert row.message == f"the file has more than {len(data) - 1} bytes, the most that is read"
+
+
+@posix
+def test_names_of_every_kind_are_rows(tmp_path, capsys):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name in (b"a\x1b[31m|`.onnx", b"b\xff%41.onnx", b"c#d e.onnx"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(model())
+    assert scan(folder, "--out", tmp_path / "out") == 0
+    assert "\x1b" not in capsys.readouterr().err
+    found = [row for row in rows(tmp_path / "out") if row["kind"] == "file"]
+    assert {row["status"] for row in found} == {"ok"}
+    names = {row["url"].rpartition("/")[2] for row in found}
+    assert names == {"a\x1b[31m|`.onnx", "b\\udcff%41.onnx", "c#d e.onnx"}
+    assert scan(folder, "--out", tmp_path / "out") == 0
+    assert "done before: 3" in capsys.readouterr().err
