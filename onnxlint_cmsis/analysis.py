@@ -164,7 +164,15 @@ class ModelAnalysis(RuntimeFacts):
         return self.instructions(record.layer.call, target) if record.layer else None
 
     def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of the application's plain code for a layer; None where nothing is known."""
+        """Least and most instructions of the code beside CMSIS-NN for a layer; None where nothing is known.
+
+        It is the application's plain code, or the reference kernel of its runtime.
+        """
+        if self.judged:
+            from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
+
+            layer = next(layer for layer in self.judged.layers if layer.record.node is record.node)
+            return layer_range(self.graph, layer, target, self.settings.runtime)
         from onnxlint_cmsis.cmsis_nn.cost.plain_cost import plain_range
 
         if not self._by_application or not record.code:

@@ -66,9 +66,9 @@ def _row(model: ModelAnalysis, record: LoweredLayer, target: Target, taken: Rout
         "cause": refusal.cause.value if refusal else "",
     }
     if record.layer is None or taken is None or (refusal and not taken.reason):
-        cost = model.plain_range(record, target) if refusal and refusal.verdict is Verdict.PLAIN else None
         without = _without_kernel(model.graph, record, refusal, _macs(model, record))
-        return {**row, **without, **({"instructions_range": list(cost)} if cost else {})}
+        plain = refusal is not None and refusal.verdict is Verdict.PLAIN
+        return {**row, **without, **(_beside(model, record, target) if plain else {})}
     kernel = _with_kernel(model, record.layer, target, taken, _macs(model, record))
     return {**row, **kernel, "reason": refusal.reason if refusal else ""}
 
@@ -170,6 +170,12 @@ def _range(model: ModelAnalysis, layer: Layer | None, target: Target) -> Row:
     return {"instructions_range": list(found)} if found else {}
 
 
+def _beside(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Row:
+    """The least and the most instructions of the code beside CMSIS-NN; nothing where they are not known."""
+    found = model.plain_range(record, target)
+    return {"instructions_range": list(found)} if found else {}
+
+
 def _sizes(dims: Dims) -> list[Size]:
     return [dims.n, dims.h, dims.w, dims.c]
 
@@ -202,14 +208,17 @@ def operator_row(model: ModelAnalysis, record: LoweredLayer | None, target: Targ
 
     `once` is true for one that the first run alone computes; it costs later ones nothing.
     """
+    from onnxlint_cmsis.lower.verdict import Verdict
+
     layer = record.layer if record else None
     taken = model.route(layer.call, target) if layer else None
+    plain = record is not None and record.verdict is Verdict.PLAIN
     return {
         "layer": record is not None,
         "once": record is not None and record.node.index in model.graph.once,
         "macs": model.work[record.node.index].macs if record else None,
         "instructions": model.cost(record, target) if record else None,
-        **_range(model, layer, target),
+        **(_beside(model, record, target) if plain and record else _range(model, layer, target)),
         "classes": _classes(model, layer) if layer else {},
         "hazards": [hazard.id for hazard in taken.hazards] if taken else [],
     }

@@ -16,6 +16,7 @@ from onnxlint_cmsis.runtimes.runtime import runtime_for
 from onnxlint_cmsis.runtimes.runtime_facts import RuntimeArena
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.operator_remarks import remarks, version_remarks
+from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 from onnxlint_cmsis.runtimes.tflm.tflm_build import build_for
 from onnxlint_cmsis.runtimes.tflm.tflm_lowering import lower_tflite, nodes_of
 
@@ -108,6 +109,12 @@ class TfliteAnalysis(ModelAnalysis):
     def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
         """The same; None in a model that stops."""
         return None if self.stop(target) else super().instructions_range(call, target)
+
+    def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
+        if record.node.index in self.graph.once or self.stop(target):
+            return None
+        return operator_range(self.graph, record.node, target, self.settings.runtime)
 
     def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
         return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER
 from onnxlint_cmsis.cmsis_nn.cost.plain_cost import COPIES, ELEMENTS
+from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS as REFERENCE
 from onnxlint_cmsis.types import Isa
 
+MEASURED = Path(__file__).resolve().parent.parent / "tests/data/cost_tflm_reference.jsonl.gz"
 RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 
 HEAD = """# Predicted instructions
@@ -99,6 +103,26 @@ Transpose between NCHW and NHWC at the border of a model costs nothing, as the h
 Converters such as onnx2tf may remove copies. With a range among the costs, totals are `between` two numbers,
 `instructions_range` in JSON, and the summary tells what part of the instructions CMSIS-NN retires.
 
+## Reference kernels of TensorFlow Lite Micro: a range
+
+For `.tflite` files, and under `--runtime tflm` for layers of ONNX models that become one operator, `layers` gives a
+range for these reference kernels on int8 and int16: MEAN, LOGISTIC, CONCATENATION, ADD and MUL whose operands have
+unequal shapes, and TRANSPOSE on int16 (that of int8 is a kernel of CMSIS-NN). The range is wide because the build
+decides: firmware of revision 90b983c2 was measured with -O2, -O3 and -Os, with and without checks, with newlib and
+newlib-nano, on four patterns of data. LOGISTIC on int8 is the widest: it takes 11 instructions for an input that
+saturates, and up to 840 for any other (-Os).
+
+| instructions | Cortex-M3 | Cortex-M4 | Cortex-M55 |
+|---|---|---|---|
+{reference}
+A call, the end of a loop and each result cost more on top; `runtimes/tflm/reference_cost.py` has all parts. MEAN takes
+the first number for each input element and the second for each of its axes: an image has four.
+`tests/data/cost_tflm_reference.jsonl.gz` has {measured} calls in four to seven builds on each core. The bounds come
+from two thirds of the shapes, moved apart by 8 %. Two shapes of the other third then lay outside by up to 10 %, and two
+bounds were moved to hold them. Code for Cortex-M3 ran on a Cortex-M4. Other revisions, float, other operators, and
+Cortex-M0, M0+ and M23, whose code multiplies in other ways, stay unknown. The memory order in which a converter writes
+an image is not known: the range of an ONNX layer holds both.
+
 ## What is unknown
 
 These costs are `null` in JSON and `unknown` in the table of `layers`. Totals leave them out:
@@ -116,7 +140,7 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
 * calls with several small images, or several short rows of a fully connected layer, where the code around each image
   or row makes 2 % of the call: apart from softmax, the first measurements had one image or row each;
 * layers with an unknown size, and calls that return an error;
-* plain code of other kinds (softmax, pooling, convolutions, dense layers) and the reference code of runtimes.
+* plain code of other kinds (softmax, pooling, convolutions, dense layers) and all other reference code of runtimes.
 
 Addition and multiplication of CMSIS-NN do not broadcast, on int8 or on int16. Plain code adds operands of unequal
 shapes. Maximum and minimum do broadcast.
@@ -156,7 +180,11 @@ def cost_page() -> str:
         for release in RELEASES
         if any(kernel in tables[release, isa] for isa in Isa)
     )
-    return f"{HEAD}{''.join(rows)}{TAIL.replace('{plain}', _plain())}"
+    filled = {"{plain}": _plain(), "{reference}": _reference(), "{measured}": _measured()}
+    tail = TAIL
+    for mark, value in filled.items():
+        tail = tail.replace(mark, value)
+    return f"{HEAD}{''.join(rows)}{tail}"
 
 
 def _plain() -> str:
@@ -167,6 +195,26 @@ def _plain() -> str:
         ends = " | ".join(f"{each.least:g} to {each.most:.0f}" for each in row.values())
         rows.append(f"| `{code}` | {ends} |")
     return "\n".join(rows) + "\n"
+
+
+def _reference() -> str:
+    """The range of what each element of a reference kernel costs on each core."""
+    words = {"element": "an element", "axis": "an axis of an element", "byte": "a byte", "run": "a run of bytes"}
+    rows = [
+        f"| {op} of {kind}, {name} | "
+        + " | ".join(f"{row[isa][turn][0]:g} to {row[isa][turn][1]:g}" for isa in Isa)
+        + " |"
+        for (op, kind), row in REFERENCE.items()
+        for turn, name in words.items()
+        if turn in row[Isa.DSP]
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _measured() -> str:
+    """How many calls of reference kernels were measured."""
+    with gzip.open(MEASURED, "rt", encoding="utf-8") as lines:
+        return f"{sum(1 for _ in lines):,}"
 
 
 def _apart(release: str, isa: Isa) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,117 @@
+"""What reference kernels of TensorFlow Lite Micro cost: measured calls lie in their ranges, and rows show them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.coverage.summarize import summarize
+from onnxlint_cmsis.layer_rows import operator_row
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS, ReferenceCall, reference_range
+from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
+from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.types import Isa
+from support import paths
+from support.models import text
+from support.tflite_chains import Chain
+
+MEAN = ReferenceCall("MEAN", "int8", [[1, 8, 8, 16]], [1, 16])
+
+
+def recorded() -> list[dict[str, Any]]:
+    with gzip.open(paths.DATA / "cost_tflm_reference.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def call_of(row: dict[str, Any]) -> ReferenceCall:
+    return ReferenceCall(row["op"], row["type"], row["inputs"], row["output"])
+
+
+@pytest.mark.parametrize("isa", list(Isa))
+def test_every_measured_call_of_a_reference_kernel_lies_in_its_range(isa: Isa) -> None:
+    """Builds of -O2, -O3 and -Os, with checks and without, on four patterns of data; a third of the shapes apart."""
+    apart = dict.fromkeys(COSTS, 0)
+    nearest: dict[tuple[str, str], list[float]] = {kind: [9e9, 0.0] for kind in COSTS}
+    for row in recorded():
+        call = call_of(row)
+        least, most = reference_range(call, parse_isa(isa.value), NEWEST) or (0, 0)
+        ends = [found for build, found in row["instructions"].items() if build.startswith(isa.value)]
+        assert len(ends) >= 4
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        assert least <= low, row
+        assert high <= most, row
+        kind = (call.op, call.elem_type)
+        apart[kind] += row["apart"]
+        nearest[kind] = [min(nearest[kind][0], low / least), max(nearest[kind][1], high / most)]
+    assert min(apart.values()) >= 12
+    assert all(low < 1.25 and high > 0.75 for low, high in nearest.values()), nearest
+
+
+def test_what_was_not_measured_has_no_range() -> None:
+    target = parse_isa("dsp")
+    assert reference_range(MEAN, target, NEWEST) is not None
+    assert reference_range(MEAN, parse_isa("dsp", "7.0.0", "armclang"), NEWEST) is None
+    assert reference_range(MEAN._replace(elem_type="float32"), target, NEWEST) is None
+    assert reference_range(MEAN._replace(op="SUM"), target, NEWEST) is None
+    assert all(reference_range(MEAN, target, old.commit) is None for old in REVISIONS if old.commit != NEWEST)
+    for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23"):
+        assert reference_range(MEAN, parse_target(cpu), NEWEST) is None
+    assert reference_range(MEAN, parse_target("cortex-m3"), NEWEST) is not None
+    equal = ReferenceCall("ADD", "int8", [[1, 4], [1, 4]], [1, 4])
+    assert reference_range(equal, target, NEWEST) is None
+
+
+def tflite(op: str) -> TfliteAnalysis:
+    chain = Chain(1)
+    data = chain.activation([1, 8, 8, 16])
+    if op == "MEAN":
+        axes = chain.constant(np.array([1, 2], np.int32), [])
+        result = chain.add(op, [data, axes], chain.activation([1, 16]), ("ReducerOptions", {}))
+    else:
+        second = chain.constant(np.arange(16, dtype=np.int8), [0.02])
+        result = chain.add(op, [data, second], chain.activation([1, 8, 8, 16]), ("AddOptions", {}))
+    settings = AnalysisSettings((parse_target("cortex-m4", "main"),), runtime=runtime_of("tflm"))
+    return TfliteAnalysis("m.tflite", settings, chain.converted(data, result))
+
+
+@pytest.mark.parametrize(("op", "sizes"), [("MEAN", [[1, 8, 8, 16]]), ("ADD", [[1, 8, 8, 16], [16]])])
+def test_an_operator_of_a_file_has_the_range_of_its_kernel_in_its_row_and_in_the_total(op, sizes) -> None:
+    model = tflite(op)
+    (record,) = model.lowered.records
+    (target,) = model.settings.targets
+    call = ReferenceCall(op, "int8", sizes, [1, 16] if op == "MEAN" else [1, 8, 8, 16])
+    expected = reference_range(call, target, NEWEST)
+    assert expected is not None
+    row = operator_row(model, record, target)
+    assert row["instructions"] is None
+    assert row["instructions_range"] == list(expected)
+    (total,) = summarize(model).targets
+    assert total.instructions_range == expected
+    assert total.unknown_cost == 0
+
+
+@pytest.mark.parametrize("revision", ["tflm", "tflm@2026-05", "executorch"])
+def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(revision: str) -> None:
+    data = text(
+        """<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]> g (int8[1, 16, 8, 8] x)
+        => (int8[1, 16, 1, 1] y)
+        <float s = {0.1}, int8 z = {0}>
+        { y = com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(x, s, z, s, z) }"""
+    )
+    target = parse_target("cortex-m4", "main")
+    model = ModelAnalysis("-", AnalysisSettings((target,), runtime=runtime_of(revision)), data.SerializeToString())
+    (record,) = model.lowered.records
+    found = model.plain_range(record, target)
+    if revision != "tflm":
+        assert found is None
+        return
+    either = [reference_range(MEAN._replace(inputs=[size]), target, NEWEST) for size in ([1, 8, 8, 16], [1, 16, 8, 8])]
+    ends = [pair for pair in either if pair is not None]
+    assert found == (min(low for low, _ in ends), max(high for _, high in ends))
