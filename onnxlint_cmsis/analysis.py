@@ -197,6 +197,13 @@ class ModelAnalysis(RuntimeFacts):
 
         return layout_copies(self.graph, self.lowered) if self._by_application else ()
 
+    @cached_property
+    def unknown_copies(self) -> bool:
+        """Whether a runtime stands between copies of memory orders and the device, so that their number is unknown."""
+        from onnxlint_cmsis.lower.layout_copies import layout_copies
+
+        return self.judged is not None and bool(layout_copies(self.graph, self._lowered))
+
     @property
     def _by_application(self) -> bool:
         """Whether the application calls the functions of CMSIS-NN, and has the code beside them."""

@@ -79,7 +79,7 @@ class _Costs(NamedTuple):
     range: tuple[int, int] | None
     """Least and most of all layers and copies; None where none has a range alone."""
     share: tuple[float, float] | None
-    """Least and most part of CMSIS-NN; None where no other code is known, or a layer's cost is not."""
+    """Least and most part of CMSIS-NN; None where no other code is known, or the cost of a layer or copy is not."""
 
 
 def _costs(
@@ -97,7 +97,8 @@ def _costs(
     other_least, other_most = _added([*beside, *copies])
     ranges = (instructions + least + other_least, instructions + most + other_most)
     share = None
-    if other_most and not unknown and None not in copies and instructions + least:
+    known = not unknown and None not in copies and not model.unknown_copies
+    if other_most and known and instructions + least:
         share = (
             (instructions + least) / (instructions + least + other_most),
             (instructions + most) / (instructions + most + other_least),

@@ -115,3 +115,24 @@ def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(
     either = [reference_range(MEAN._replace(inputs=[size]), target, NEWEST) for size in ([1, 8, 8, 16], [1, 16, 8, 8])]
     ends = [pair for pair in either if pair is not None]
     assert found == (min(low for low, _ in ends), max(high for _, high in ends))
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+def test_a_part_of_the_instructions_is_claimed_only_where_all_copies_are_known(shuffled: bool) -> None:
+    """A converter may keep or remove the copies of a channel shuffle in front of the runtime."""
+    shuffle = """r = Reshape(c, s5) t = Transpose<perm = [0, 2, 1, 3, 4]>(r) d = Reshape(t, s4)"""
+    data = text(
+        f"""<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]> g (int8[1, 16, 8, 8] x)
+        => (int8[1, 16, 1, 1] y)
+        <float s = {{0.1}}, int8 z = {{0}}, int8[16, 16, 3, 3] w = {{1}}, int64[5] s5 = {{1, 2, 8, 8, 8}},
+        int64[4] s4 = {{1, 16, 8, 8}}>
+        {{ c = QLinearConv<pads = [1, 1, 1, 1], kernel_shape = [3, 3]>(x, s, z, w, s, z, s, z)
+        {shuffle if shuffled else "d = Identity(c)"}
+        y = com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(d, s, z, s, z) }}"""
+    )
+    settings = AnalysisSettings((parse_target("cortex-m4", "main"),), runtime=runtime_of("tflm"))
+    model = ModelAnalysis("-", settings, data.SerializeToString())
+    (total,) = summarize(model).targets
+    assert model.unknown_copies == shuffled
+    assert total.instructions_range is not None
+    assert (total.cmsis_nn_share is None) == shuffled
