@@ -546,16 +546,6 @@ def contiguous(view: OperatorView) -> str:
     return f"axes {axes} do not stand beside each other" if apart else ""
 
 
-def one_element(operand: KernelOperand) -> Condition:
-    """The operand has one element."""
-
-    def condition(view: OperatorView) -> str:
-        count = prod(operand.of(view).shape)
-        return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
-
-    return condition
-
-
 def broadcast_to_shape(view: OperatorView) -> str:
     """Shapes of BROADCAST_TO and its constant fit (K/broadcast_to.cc:34)."""
     data, sizes, output = DATA.of(view).shape, SIZES.of(view), OUTPUT.of(view).shape
@@ -1072,7 +1062,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_ends("cumsum.cc", 48, 2),
         Row("cumsum.cc:58", PREPARE, typed(DATA, *MOVED)),
         Row("cumsum.cc:60", PREPARE, typed(AXIS, "INT32")),
-        Row("cumsum.cc:62", PREPARE, one_element(AXIS)),
+        Row("cumsum.cc:62", PREPARE, single_value(AXIS)),
         Row("cumsum.cc:64", PREPARE, ranked(DATA, 1, 99)),
         Row("cumsum.cc:69", PREPARE, same_type(DATA, OUTPUT)),
         Row("cumsum.cc:70", PREPARE, same_shape(DATA, OUTPUT)),
@@ -1197,7 +1187,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("IF", (
         Row("if.cc:53", PREPARE, given(LEFT)),
         Row("if.cc:61", PREPARE, typed(LEFT, "BOOL")),
-        Row("if.cc:62", PREPARE, one_element(LEFT)),
+        Row("if.cc:62", PREPARE, single_value(LEFT)),
         Row("if.cc:79", PREPARE, subgraphs_of_if),
     )),
     ("L2_NORMALIZATION", (
